@@ -46,7 +46,7 @@ def main(arguments: Sequence[str]) -> int:
         except CompileTimeout as error:
             late[name] = error
     text = table(found, options.chip, {name: error.what for name, error in late.items()})
-    wrong = [line for name, kernels in found.items() for line in surprises(name, kernels, options.chip)]
+    wrong = [line for name, kernels in found.items() for line in surprises(name, kernels)]
     wrong += [f"{name}: not measured: {error}" for name, error in late.items()]
     return finish(text, results_of(options.chip) if options.save else None, wrong)
 

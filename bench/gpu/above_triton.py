@@ -8,8 +8,4 @@ OVER: dict[tuple[str, str], str] = {
         "both halves are loaded before one is used, and one waits while erf of the other is computed; "
         "Triton's second load comes when half of that is done, as ours does with 32"
     ),
-    ("drop_first f32", "instructions"): (
-        "rows begin at any element of 16 aligned bytes: a thread has these, one wide load, and lanes shift "
-        "them to where they are stored at once; Triton loads and stores four elements one by one"
-    ),
 }

@@ -5,13 +5,6 @@ A reason says what bounds the kernel, or else what it would take to hold the gat
 
 from __future__ import annotations
 
-_ODD_ROWS = (
-    "rows of three, 515, or 512 elements that are moved by one begin at any 2 bytes of a sector: of the 64 "
-    "bytes that a warp asks for three sectors are touched where two would hold them, 1.50; padded rows of "
-    "515 as consecutive tasks would ask for 1.16 of the least bytes, but take 232 instructions for eight "
-    "elements, 110 where no row ends, not 48 for four: done for rows twice as long; a concat is written part "
-    "by part, and not moved to where accesses begin"
-)
 MISSES: dict[str, dict[str, str]] = {
     # The corpus's modules.
     "matmuls, f16": {
@@ -24,7 +17,14 @@ MISSES: dict[str, dict[str, str]] = {
         "bytes with what lies between, for 8 of results, are 40 instructions for two elements, not 72 for "
         "four, and use 1.5 times the bytes that are needed"
     },
-    "concat_and_pad, f16": dict.fromkeys(("wide", "sectors", "requested"), _ODD_ROWS),
+    "concat_and_pad, f16": {
+        "wide": "reflected rows are gathered, by an index of 8 bytes for each of 515 places; those of 512 "
+        "that are rolled by one are stored part by part, at any 2 bytes, and not where accesses begin",
+        "requested": "rows that are rolled by one are stored beside where they are loaded: of the 64 bytes "
+        "of a warp three sectors are touched, or two, and both of a row's parts are in its first sector",
+        "sectors": "the same rows, 2.00; and three elements of each of 256 rows, a sector, for 24 warps of "
+        "32 lanes: 16 rows are of two warps, 1.0625, unless two lanes of each warp have no row",
+    },
     "sorting, f64": {
         "requested": "each of a block's eight warps compares eight elements with all of a row of 64, keys "
         "and places, 768 bytes: the first one brings them, the others have them from the L1 cache",
@@ -40,15 +40,13 @@ MISSES: dict[str, dict[str, str]] = {
         "cache; so do those of 7x7 whose rows are copied",
         **dict.fromkeys(
             ("wide", "sectors"),
-            "a place of a copied row has three channels, each of another plane of the image: elements are "
-            "loaded and stored one by one, neighbours by neighbouring lanes; a part of the image in shared "
-            "memory would let rows be written 16 bytes at once, and is not done",
+            "a place of a copied row has three channels, each of another plane of the image: a thread loads "
+            "words of two places, neighbours by neighbouring lanes, and 2 bytes of the first place, half of "
+            "what lies there; a part of the image in shared memory would be loaded 16 bytes at once, and is "
+            "not done",
         ),
     },
 }
-
-# What misses a gate for one chip only, by chip: nothing now.
-OF_CHIPS: dict[str, dict[str, dict[str, str]]] = {}
 
 # Of the corpus's modules, which are small, each in the dtype that is tested: the gates of any_size.py.
 CORPUS: dict[str, dict[str, str]] = {
@@ -63,8 +61,3 @@ CORPUS: dict[str, dict[str, str]] = {
         "fit, not ten, of a launch of one",
     },
 }
-
-
-def reasons_of(name: str, chip: str) -> dict[str, str]:
-    """The gates that an operation misses for a chip, with the reasons."""
-    return MISSES.get(name, {}) | OF_CHIPS.get(chip, {}).get(name, {})

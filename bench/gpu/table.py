@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from .gates import Found, problems
-from .known import reasons_of
+from .known import MISSES
 from .modules import SIZED
 from .timed import TIMED
 
@@ -20,7 +20,7 @@ def table(found: Mapping[str, Sequence[Found]], chip: str, unmeasured: Mapping[s
     held = sum(not kernel.misses for kernels in found.values() for kernel in kernels)
     total = sum(map(len, found.values()))
     reasons = [
-        f"- {name}, {gate}: {reasons_of(name, chip).get(gate, 'not known')}"
+        f"- {name}, {gate}: {MISSES.get(name, {}).get(gate, 'not known')}"
         for name, kernels in found.items()
         for gate in sorted(problems(kernels))
     ]
@@ -55,9 +55,9 @@ def stale(name: str, kernels: Sequence[Found], text: str) -> list[str]:
     return [f"the table has {told}, measured are {seen}; run it with --save"] if told != seen else []
 
 
-def surprises(name: str, kernels: Sequence[Found], chip: str) -> list[str]:
-    """Gates that an operation misses for ``chip`` without a known reason, or holds in spite of one."""
-    missed, known = problems(kernels), set(reasons_of(name, chip))
+def surprises(name: str, kernels: Sequence[Found]) -> list[str]:
+    """Gates that an operation misses without a known reason, or holds in spite of one."""
+    missed, known = problems(kernels), set(MISSES.get(name, {}))
     lines = [f"{name}: misses '{gate}'" for gate in sorted(missed - known)]
     return lines + [f"{name}: holds '{gate}' now; take it out of known.py" for gate in sorted(known - missed)]
 

@@ -22,7 +22,8 @@ nothing for threads to share. Runs before mlopt-gpu-assign-layouts.
 Where a thread's tasks are better neighbours, as in a flip or where every other element is read, the schedule
 has ``neighbours``, too: what a thread then accesses is 16 bytes at once, backwards or not. All accesses must
 be to known places, and fill whole aligned pieces of memory, but for loads from a place that was loaded
-(``layouts/neighbours.py``)::
+(``layouts/neighbours.py``). One task may be all, if it writes neighbours itself, as of a stack along the last
+dim::
 
     } {mlopt.schedule = {neighbours = array<i64: 4>, tasks = array<i64: 512>, …}}
 
@@ -32,9 +33,16 @@ loads aligned accesses, which it shifts into place (``threads/shifted.py``)::
 
     } {mlopt.schedule = {consecutive = array<i64: 8>, tasks = array<i64: 1024>, …}}
 
-Effect on sm_80: x[:, 1:] of 256x512 asks for 1.16 of the least bytes in f16 and 1.07 in f32, not 1.47 and
-1.25, with one wide store a thread, and two loads. Of rows of 4096 that takes 103 and 68 instructions, of
-which warps without an end of a row run 63 in f16; in tiles 48 and 40. What it costs: `is_worth_shifting`.
+And where short inner loops make an odd number of whole accesses, a thread has all of their tasks, ``inner``
+ones (``layouts/inner.py``): rows of a window side by side, whose places and channels come from here and
+there, are put together in registers, and stored through shared memory (``threads/inner.py``)::
+
+    } {mlopt.schedule = {inner = array<i64: 24>, tasks = array<i64: 3072>, …}}
+
+Effect on sm_80: x[:, 1:] of 128x4096 asks for 1.05 of the least bytes in f16 and f32, not 1.47 and 1.25, with
+one wide store a thread, and two loads, in 81 and 59 instructions; in tiles 48 and 40, of four elements.
+Copied rows of windows of f16 take 5 instructions an element, not 38.
+F.pad(x, (1, 2)) of 256x512 in f16 asks for 1.06, not 1.50. What it costs: `is_worth_shifting`.
 
 A flip of 128x1024 in f32 has a load and a store of 16 bytes for four elements, not of 4 for each; rotary
 embeddings of interleaved pairs ask for 1.33 of the least bytes, not 2.22. A gather of 64x1024 with its
@@ -57,6 +65,7 @@ from ..base import Pass
 from ..operations import nested_ops
 from .grids import grids_of
 from .layouts.consecutive import consecutive_each
+from .layouts.inner import inner_each
 from .layouts.neighbours import neighbours_each
 from .layouts.tiles import is_tile, sizes_of
 from .layouts.warps import FILLING, warps_of
@@ -84,13 +93,12 @@ class SingleElements(Pass):
 
 def _together(forall: ir.Operation, threads: int) -> dict[str, tuple[int]]:
     """What the schedule says of a thread's tasks whose accesses are one: how they lie, and how many."""
-    for name, each in (
-        ("neighbours", neighbours_each(forall, threads)),
-        ("consecutive", consecutive_each(forall)),
-    ):
-        if each > 1:
-            return {name: (each,)}
-    return {}
+    if neighbours := neighbours_each(forall, threads):
+        return {"neighbours": (neighbours,)}
+    if (consecutive := consecutive_each(forall)) > 1:
+        return {"consecutive": (consecutive,)}
+    inner = inner_each(forall, threads)
+    return {"inner": (inner,)} if inner else {}
 
 
 def can_run_alone(forall: ir.Operation) -> bool:

@@ -12,7 +12,7 @@ from math import prod
 from mlir import ir
 
 from ..domain import Dim, Domain
-from ..gpu.layouts.consecutive import is_worth_shifting
+from ..gpu.layouts.consecutive import gap_of, has_both_rows, is_worth_shifting
 from ..operations import nested_ops
 from ..tiling import elementwise, slices
 from ..tiling.access import Access, Nest, shape_of
@@ -20,6 +20,7 @@ from ..tiling.registry import rule_of
 from .gpu_threads import WIDE, is_dear
 from .gpu_tiles import bytes_of, in_memory
 
+_Place = dict[Dim | None, int]  # factors of dims, and a number by None; none is zero
 _PLACED = ("tensor.extract", "cf.assert")  # what tells where to read, or is told
 
 
@@ -32,14 +33,34 @@ def begins_anywhere(domain: Domain) -> bool:
         return False
     accesses = [(_place(domain, nest, access), access) for nest, access in in_memory(domain)]
     each = WIDE // max(bytes_of(access) for _, access in accesses)
-    padded = any(index.padded for _, access in in_memory(domain) for index in access.indices)
-    if not is_worth_shifting(each, dims[-1].extent or 0, padded=padded):
-        return False
     row = _row(dims)
-    places = [_beyond(place, row) for place, access in accesses if place is not None]
+    places = [_beyond(place, row) for place, _ in accesses if place is not None]
     if len(places) < len(accesses) or any(dims[-1] in place for place in places):
         return False
+    padded = any(index.padded for _, access in accesses for index in access.indices)
+    whole = all(
+        _is_written(nest, access) or _has_both_rows(dims, place, access, each)
+        for (nest, access), place in zip(in_memory(domain), places, strict=True)
+    )
+    if not is_worth_shifting(each, dims[-1].extent or 0, padded=padded, whole=whole):
+        return False
     return any(number % each for place in places for number in place.values())
+
+
+def _is_written(nest: Nest, access: Access) -> bool:
+    return any(access is one for one in nest.writes)
+
+
+def _has_both_rows(dims: list[Dim], beyond: _Place, access: Access, each: int) -> bool:
+    """`has_both_rows` of what is read so far ``beyond`` its task."""
+    *outer, inner = dims
+    gap = gap_of([beyond.get(dim, 0) for dim in outer], [dim.extent or 0 for dim in outer])
+    last = access.indices[-1]
+    begins = last.start if last.padded and isinstance(last.start, int) else None
+    if begins is None and any(index.padded for index in access.indices):
+        return False
+    sizes = [size or 0 for size in shape_of(access.value)]
+    return has_both_rows(sizes, gap, begins, each, inner.extent or 0)
 
 
 def _is_straight(nest: Nest) -> bool:
@@ -48,9 +69,6 @@ def _is_straight(nest: Nest) -> bool:
     if rule_of(nest) not in (elementwise, slices) or nest.onto is not None:
         return False
     return not any(op.name in _PLACED for op in body)
-
-
-_Place = dict[Dim | None, int]  # factors of dims, and a number by None; none is zero
 
 
 def _row(dims: list[Dim]) -> _Place:

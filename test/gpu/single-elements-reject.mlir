@@ -81,18 +81,18 @@ func.func private @no_neighbours(%x: memref<64x1000xf32>, %y: memref<64x998xf32>
   return
 }
 
-// Not consecutive: rows of fewer elements than a warp's accesses have; results whose rows lie apart; every other
+// Not consecutive: rows of fewer elements than a warp's accesses have, the next of which is read four further; results whose rows lie apart; every other
 // element only is read; one element is read for a whole row;
 // elements of 8 bytes.
 // CHECK-LABEL: func.func private @not_consecutive
 // CHECK-NOT: consecutive
-func.func private @not_consecutive(%x: memref<64x128xf32>, %y: memref<64x1000xf32>, %z: memref<64xf32>, %out: memref<64x127xf32>, %apart: memref<64x1000xf32>, %long: memref<64x999xf32>, %wide: memref<64x1000xf64>, %twice: memref<64x999xf64>) attributes {mlopt.kernel} {
+func.func private @not_consecutive(%x: memref<64x131xf32>, %y: memref<64x1000xf32>, %z: memref<64xf32>, %out: memref<64x127xf32>, %apart: memref<64x1000xf32>, %long: memref<64x999xf32>, %wide: memref<64x1000xf64>, %twice: memref<64x999xf64>) attributes {mlopt.kernel} {
   %c0 = arith.constant 0 : index
   %pad = arith.constant 0.0 : f32
   %pad64 = arith.constant 0.0 : f64
   scf.forall (%i, %j) in (64, 127) {
     %at = affine.apply affine_map<(d0) -> (d0 + 1)>(%j)
-    %v = vector.transfer_read %x[%i, %at], %pad {in_bounds = [true, true]} : memref<64x128xf32>, vector<1x1xf32>
+    %v = vector.transfer_read %x[%i, %at], %pad {in_bounds = [true, true]} : memref<64x131xf32>, vector<1x1xf32>
     vector.transfer_write %v, %out[%i, %j] {in_bounds = [true, true]} : vector<1x1xf32>, memref<64x127xf32>
   } {mlopt.schedule = {min_blocks = array<i64: 8>, tile = array<i64: 1, 1>, warps = array<i64: 4>}}
   scf.forall (%i, %j) in (64, 999) {
@@ -127,5 +127,37 @@ func.func private @in_place(%x: memref<63x1001xf32>, %out: memref<63x1001xf32>) 
     %v = vector.transfer_read %x[%i, %j], %pad {in_bounds = [true, true]} : memref<63x1001xf32>, vector<1x1xf32>
     vector.transfer_write %v, %out[%i, %j] {in_bounds = [true, true]} : vector<1x1xf32>, memref<63x1001xf32>
   } {mlopt.schedule = {min_blocks = array<i64: 8>, tile = array<i64: 1, 1>, warps = array<i64: 4>}}
+  return
+}
+
+// No inner loops for a thread: an even number of accesses, whose stores would meet in the banks; too many; results
+// that are read along with the last loop; a thread of some block would have none; a place that is no sum of the loops'.
+// CHECK-LABEL: func.func private @no_inner
+// CHECK-NOT: inner
+func.func private @no_inner(%x: memref<48x128x2xf16>, %y: memref<128x30xf16>, %even: memref<128x2x16xf16>, %many: memref<128x2x48xf16>, %along: memref<128x2x12xf16>, %few: memref<100x2x12xf16>) attributes {mlopt.kernel} {
+  %pad = arith.constant 0.0 : f16
+  scf.forall (%i, %l, %c) in (128, 2, 16) {
+    %v = vector.transfer_read %x[%c, %i, %l], %pad {in_bounds = [true, true, true]} : memref<48x128x2xf16>, vector<1x1x1xf16>
+    vector.transfer_write %v, %even[%i, %l, %c] {in_bounds = [true, true, true]} : vector<1x1x1xf16>, memref<128x2x16xf16>
+  } {mlopt.schedule = {min_blocks = array<i64: 8>, tile = array<i64: 1, 1, 1>, warps = array<i64: 4>}}
+  scf.forall (%i, %l, %c) in (128, 2, 48) {
+    %v = vector.transfer_read %x[%c, %i, %l], %pad {in_bounds = [true, true, true]} : memref<48x128x2xf16>, vector<1x1x1xf16>
+    vector.transfer_write %v, %many[%i, %l, %c] {in_bounds = [true, true, true]} : vector<1x1x1xf16>, memref<128x2x48xf16>
+  } {mlopt.schedule = {min_blocks = array<i64: 8>, tile = array<i64: 1, 1, 1>, warps = array<i64: 4>}}
+  scf.forall (%i, %l, %c) in (128, 2, 12) {
+    %at = affine.apply affine_map<(d0, d1) -> (d0 * 14 + d1 + 1)>(%l, %c)
+    %v = vector.transfer_read %y[%i, %at], %pad {in_bounds = [true, true]} : memref<128x30xf16>, vector<1x1xf16>
+    %t = vector.shape_cast %v : vector<1x1xf16> to vector<1x1x1xf16>
+    vector.transfer_write %t, %along[%i, %l, %c] {in_bounds = [true, true, true]} : vector<1x1x1xf16>, memref<128x2x12xf16>
+  } {mlopt.schedule = {min_blocks = array<i64: 8>, tile = array<i64: 1, 1, 1>, warps = array<i64: 4>}}
+  scf.forall (%i, %l, %c) in (100, 2, 12) {
+    %v = vector.transfer_read %x[%c, %i, %l], %pad {in_bounds = [true, true, true]} : memref<48x128x2xf16>, vector<1x1x1xf16>
+    vector.transfer_write %v, %few[%i, %l, %c] {in_bounds = [true, true, true]} : vector<1x1x1xf16>, memref<100x2x12xf16>
+  } {mlopt.schedule = {min_blocks = array<i64: 8>, tile = array<i64: 1, 1, 1>, warps = array<i64: 4>}}
+  scf.forall (%i, %l, %c) in (128, 2, 12) {
+    %at = affine.apply affine_map<(d0, d1) -> ((d0 + d1) mod 7)>(%i, %l)
+    %v = vector.transfer_read %x[%c, %at, %l], %pad {in_bounds = [true, true, true]} : memref<48x128x2xf16>, vector<1x1x1xf16>
+    vector.transfer_write %v, %along[%i, %l, %c] {in_bounds = [true, true, true]} : vector<1x1x1xf16>, memref<128x2x12xf16>
+  } {mlopt.schedule = {min_blocks = array<i64: 8>, tile = array<i64: 1, 1, 1>, warps = array<i64: 4>}}
   return
 }

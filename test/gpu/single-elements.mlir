@@ -253,7 +253,8 @@ func.func private @reads_what_it_wrote(%index: memref<4x128xi64>, %x: memref<50x
 
 // A slice x[:, 1:]: none of its rows begins where a wide access may. A thread has eight results, which it stores at
 // once, and loads the eight elements that its first one is among; the rest are the next lane's, or loaded as well.
-// Where it has two rows they are loaded one by one. Four words are chosen of eight, and shifted by bytes.
+// Where it has two rows those of the second one are one element further, in the same words: nothing branches. Five
+// words are chosen of eight, and shifted by bytes; four of them again, by two.
 // CHECK-LABEL: func.func private @slice
 // CHECK: consecutive = array<i64: 8>, min_blocks = array<i64: 8>, tasks = array<i64: 1024>
 // THREADS: llvm.func @slice(
@@ -261,9 +262,8 @@ func.func private @reads_what_it_wrote(%index: memref<4x128xi64>, %x: memref<50x
 // THREADS: scf.if
 // THREADS: llvm.load {{.*}} invariant {alignment = 16 : i64} : !llvm.ptr -> vector<4xi32>
 // THREADS-COUNT-4: nvvm.shfl.sync down
-// THREADS: scf.if
-// THREADS-COUNT-8: llvm.load {{.*}} invariant {alignment = 2 : i64} : !llvm.ptr -> f16
-// THREADS-COUNT-4: llvm.intr.fshr
+// THREADS-NOT: llvm.load
+// THREADS-COUNT-9: llvm.intr.fshr
 // THREADS: llvm.store {{.*}} {alignment = 16 : i64} : vector<8xf16>
 // THREADS-NOT: llvm.store
 // THREADS: llvm.func @slice_unaligned(
@@ -276,6 +276,53 @@ func.func private @slice(%x: memref<256x512xf16>, %out: memref<256x511xf16>) att
     %at = affine.apply affine_map<(d0) -> (d0 + 1)>(%j)
     %v = vector.transfer_read %x[%i, %at], %pad {in_bounds = [true, true]} : memref<256x512xf16>, vector<1x1xf16>
     vector.transfer_write %v, %out[%i, %j] {in_bounds = [true, true]} : vector<1x1xf16>, memref<256x511xf16>
+  } {mlopt.schedule = {min_blocks = array<i64: 8>, tile = array<i64: 1, 1>, warps = array<i64: 4>}}
+  return
+}
+
+// -----
+
+// Short rows that are padded: what is behind the padding has the elements three places before. Two choices a word,
+// and no branch but the one around the second load, and around what a last group stores.
+// CHECK-LABEL: func.func private @padded
+// CHECK: consecutive = array<i64: 8>
+// THREADS: llvm.func @padded(
+// THREADS-COUNT-2: llvm.load {{.*}} invariant {alignment = 16 : i64} : !llvm.ptr -> vector<4xi32>
+// THREADS-COUNT-4: nvvm.shfl.sync down
+// THREADS-NOT: llvm.load
+// THREADS-COUNT-8: llvm.intr.fshr
+// THREADS: llvm.store {{.*}} {alignment = 16 : i64} : vector<8xf16>
+// THREADS: llvm.func @padded_unaligned(
+func.func private @padded(%x: memref<24x32xf16>, %out: memref<25x35xf16>) attributes {mlopt.kernel} {
+  %pad = arith.constant 0.5 : f16
+  scf.forall (%i, %j) in (25, 35) {
+    %at = affine.apply affine_map<(d0) -> (d0 - 1)>(%j)
+    %v = vector.transfer_read %x[%i, %at], %pad : memref<24x32xf16>, vector<1x1xf16>
+    vector.transfer_write %v, %out[%i, %j] {in_bounds = [true, true]} : vector<1x1xf16>, memref<25x35xf16>
+  } {mlopt.schedule = {min_blocks = array<i64: 8>, tile = array<i64: 1, 1>, warps = array<i64: 4>}}
+  return
+}
+
+// -----
+
+// A stack of two along the last dim, three a row: a thread has one task, and stores its neighbours at once.
+// CHECK-LABEL: func.func private @stack
+// CHECK: neighbours = array<i64: 1>, tasks = array<i64: 128>
+// THREADS: llvm.func @stack(
+// THREADS: llvm.store {{.*}} {alignment = 4 : i64} : vector<2xf16>
+// THREADS-NOT: llvm.store
+// THREADS: llvm.func @stack_unaligned(
+func.func private @stack(%x: memref<256x8xf16>, %y: memref<256x8xf16>, %out: memref<256x3x2xf16>) attributes {mlopt.kernel} {
+  %pad = arith.constant 0.0 : f16
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  scf.forall (%i, %j) in (256, 3) {
+    %v = vector.transfer_read %x[%i, %j], %pad {in_bounds = [true, true]} : memref<256x8xf16>, vector<1x1xf16>
+    %w = vector.transfer_read %y[%i, %j], %pad {in_bounds = [true, true]} : memref<256x8xf16>, vector<1x1xf16>
+    %a = vector.shape_cast %v : vector<1x1xf16> to vector<1x1x1xf16>
+    vector.transfer_write %a, %out[%i, %j, %c0] {in_bounds = [true, true, true]} : vector<1x1x1xf16>, memref<256x3x2xf16>
+    %b = vector.shape_cast %w : vector<1x1xf16> to vector<1x1x1xf16>
+    vector.transfer_write %b, %out[%i, %j, %c1] {in_bounds = [true, true, true]} : vector<1x1x1xf16>, memref<256x3x2xf16>
   } {mlopt.schedule = {min_blocks = array<i64: 8>, tile = array<i64: 1, 1>, warps = array<i64: 4>}}
   return
 }
@@ -301,5 +348,29 @@ func.func private @moved(%x: memref<4100xf32>, %out: memref<4099xf32>) attribute
     %v = vector.transfer_read %x[%at], %pad {in_bounds = [true]} : memref<4100xf32>, vector<1xf32>
     vector.transfer_write %v, %out[%j] {in_bounds = [true]} : vector<1xf32>, memref<4099xf32>
   } {mlopt.schedule = {min_blocks = array<i64: 8>, tile = array<i64: 1>, warps = array<i64: 4>}}
+  return
+}
+
+// -----
+
+// Two places of a window of twelve channels, side by side: a thread has all 24, in words of two places where it has
+// both. Where a place is inside is asked once for each; what threads have made they store beside each other's.
+// CHECK-LABEL: func.func private @windows
+// CHECK: inner = array<i64: 24>, min_blocks = array<i64: 8>, tasks = array<i64: 3072>
+// THREADS: llvm.func @windows(
+// THREADS-COUNT-1: scf.if
+// THREADS-COUNT-12: llvm.load {{.*}} invariant {alignment = 4 : i64} : !llvm.ptr -> vector<2xf16>
+// THREADS-NOT: scf.if
+// THREADS-COUNT-3: llvm.store {{.*}} {alignment = 16 : i64} : vector<8xf16>, !llvm.ptr<3>
+// THREADS: nvvm.barrier0
+// THREADS-COUNT-3: llvm.load {{.*}} {alignment = 16 : i64} : !llvm.ptr<3> -> vector<8xf16>
+// THREADS: llvm.func @windows_unaligned(
+func.func private @windows(%x: memref<12x129x2xf16>, %out: memref<128x2x12xf16>) attributes {mlopt.kernel} {
+  %pad = arith.constant 0.0 : f16
+  scf.forall (%i, %l, %c) in (128, 2, 12) {
+    %at = affine.apply affine_map<(d0) -> (d0 - 1)>(%i)
+    %v = vector.transfer_read %x[%c, %at, %l], %pad {in_bounds = [true, false, true]} : memref<12x129x2xf16>, vector<1x1x1xf16>
+    vector.transfer_write %v, %out[%i, %l, %c] {in_bounds = [true, true, true]} : vector<1x1x1xf16>, memref<128x2x12xf16>
+  } {mlopt.schedule = {min_blocks = array<i64: 8>, tile = array<i64: 1, 1, 1>, warps = array<i64: 4>}}
   return
 }

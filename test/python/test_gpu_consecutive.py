@@ -46,6 +46,60 @@ def test_rows_that_begin_anywhere(dtype: torch.dtype) -> None:
         assert torch.equal(found, wanted)
 
 
+def short(x: Tensor, y: Tensor, z: Tensor, w: Tensor) -> tuple[Tensor, ...]:
+    """Rows of an access and more, and their ends: one element apart, or padded, some rows wholly."""
+    return (
+        x[:, 1:],
+        x[:, :-1] + x[:, 1:],
+        y[:, :-1],
+        z[:, :, 1:],
+        F.pad(x, (1, 2), value=3.0),
+        F.pad(y, (3, 1, 1, 0), value=3.0),
+        F.pad(x, (0, 3, 1, 2), value=3.0),
+        F.pad(y, (2, 0, 0, 1)),
+        F.pad(w, (0, 1), value=3.0),
+        F.pad(w, (1, 1)) * 2,
+    )
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16, torch.int16, torch.int8])
+def test_ends_of_short_rows(dtype: torch.dtype) -> None:
+    each = 16 // dtype.itemsize
+    shapes = [(each, 2 * each + 1), (2 * each, 3 * each), (each, 2, each + 3), (each, each)]
+    inputs = [torch.randint(-9, 10, shape).to(dtype) for shape in shapes]
+    compiled = mlopt.jit(short, *inputs, target="cuda:sm_80", device="emulator")
+    kernels_of_parts = compiled.asm["layouts"].count(f"consecutive = array<i64: {each}>")
+    assert kernels_of_parts == (9 if each > 4 else 3)  # one writes both slices of x
+    for found, wanted in zip(compiled(*inputs), short(*inputs), strict=True):
+        assert torch.equal(found, wanted)
+
+
+@pytest.mark.parametrize(("rows", "together"), [(5, False), (8, True)])
+def test_what_is_read_in_place_ends_with_a_whole_access(rows: int, together: bool) -> None:
+    x, y = torch.randn(rows, 28), torch.randn(rows, 27)
+
+    def add(x: Tensor, y: Tensor) -> Tensor:
+        return x[:, 1:] + y
+
+    compiled = mlopt.jit(add, x, y, target="cuda:sm_80", device="emulator")
+    assert ("consecutive" in compiled.asm["layouts"]) == together
+    assert torch.equal(compiled(x, y), add(x, y))
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.float32])
+def test_bits_that_are_no_numbers(dtype: torch.dtype) -> None:
+    bits = torch.arange(24 * 40, dtype=torch.int16 if dtype.itemsize == 2 else torch.int32) * 13007
+    x = bits.view(dtype).reshape(24, 40)
+    x[3, ::5], x[4, 1::7] = float("nan"), -float("inf")
+
+    def cut(x: Tensor) -> tuple[Tensor, ...]:
+        return x[:, 1:].clone(), F.pad(x, (2, 1), value=float("inf"))
+
+    compiled = mlopt.jit(cut, x, target="cuda:sm_80", device="emulator")
+    for found, wanted in zip(compiled(x), cut(x), strict=True):
+        assert torch.equal(found.view(bits.dtype), wanted.view(bits.dtype))
+
+
 @pytest.mark.parametrize("shift", [0, 4, 8])
 def test_buffers_that_are_not_aligned(shift: int) -> None:
     text = kernels.generic_kernel(

@@ -9,7 +9,7 @@ import pytest
 import torch
 from mlopt.bench.gpu.__main__ import CHIP, results_of
 from mlopt.bench.gpu.gates import GATES, element_bits, narrow_accesses
-from mlopt.bench.gpu.known import MISSES, OF_CHIPS, reasons_of
+from mlopt.bench.gpu.known import MISSES
 from mlopt.bench.gpu.machine_code import parse
 from mlopt.bench.gpu.measured import all_rows, measure
 from mlopt.bench.gpu.modules import PRODUCTS, SAME, SIZED
@@ -43,14 +43,14 @@ LISTING = """
 @pytest.mark.parametrize("name", OPERATIONS)
 def test_gates_hold_or_the_reason_is_known(name: str) -> None:
     found = measure(OPERATIONS[name], "sm_80")
-    assert surprises(name, found, "sm_80") == []
+    assert surprises(name, found) == []
     assert stale(name, found, results_of(CHIP).read_text(encoding="utf-8")) == []
 
 
 @pytest.mark.parametrize("name", SIZED)
 def test_gates_of_the_corpus_hold_or_the_reason_is_known(name: str) -> None:
     found = all_rows()[name]("sm_80")
-    assert surprises(name, found, "sm_80") == []
+    assert surprises(name, found) == []
     assert stale(name, found, results_of(CHIP).read_text(encoding="utf-8")) == []
 
 
@@ -64,7 +64,7 @@ def test_every_module_of_the_corpus_has_gates() -> None:
 @pytest.mark.parametrize("name", SOME)
 def test_gates_of_the_benchmark_hold_or_the_reason_is_known(name: str) -> None:
     found = all_rows()[name]("sm_80")
-    assert surprises(name, found, "sm_80") == []
+    assert surprises(name, found) == []
     assert stale(name, found, results_of(CHIP).read_text(encoding="utf-8")) == []
 
 
@@ -78,7 +78,7 @@ def test_the_tables_have_all_rows(chip: str) -> None:
             missed[row[0]] |= {gate for gate in row[-1].split(", ") if gate != "-"} | {MEASURED}
     assert all(MEASURED in gates for gates in missed.values())
     for name, gates in missed.items():
-        assert gates - {MEASURED} == set(reasons_of(name, chip)), name
+        assert gates - {MEASURED} == set(MISSES.get(name, {})), name
 
 
 @pytest.mark.parametrize(
@@ -90,14 +90,13 @@ def test_the_tables_have_all_rows(chip: str) -> None:
 )  # fmt: skip
 def test_gates_of_another_chip_hold(name: str) -> None:
     found = all_rows()[name]("sm_90a")
-    assert surprises(name, found, "sm_90a") == []
+    assert surprises(name, found) == []
     assert stale(name, found, results_of("sm_90a").read_text(encoding="utf-8")) == []
 
 
 def test_reasons_are_of_operations_and_gates_that_there_are() -> None:
-    for reasons in (MISSES, *OF_CHIPS.values()):
-        assert set(reasons) <= set(all_rows())
-        assert all(set(gates) <= set(GATES) and all(gates.values()) for gates in reasons.values())
+    assert set(MISSES) <= set(all_rows())
+    assert all(set(gates) <= set(GATES) and all(gates.values()) for gates in MISSES.values())
 
 
 def test_loads_are_late_after_a_use_in_the_same_loop() -> None:
@@ -203,7 +202,7 @@ def test_more_than_is_needed_is_missed() -> None:
 def test_the_table_names_what_is_missed(monkeypatch: pytest.MonkeyPatch) -> None:
     name = "interleaved_rotary f32"
     (good,) = measure(OPERATIONS[name], "sm_80")
-    assert surprises(name, [good], "sm_80") == []
+    assert surprises(name, [good]) == []
     found = [replace(good, conflicts=2)]
     monkeypatch.setitem(MISSES, name, {"banks": "two lanes meet"})
     text = table({name: found}, "sm_80", {})
@@ -213,5 +212,5 @@ def test_the_table_names_what_is_missed(monkeypatch: pytest.MonkeyPatch) -> None
     assert stale(name, [replace(found[0], registers=255)], text) != []
     assert stale(name, [replace(found[0], instructions=found[0].instructions + 8)], text) != []
     assert stale(name, found[1:], text) != []
-    assert surprises("relu_scale f32", found, "sm_80") == ["relu_scale f32: misses 'banks'"]
-    assert surprises(name, [good], "sm_80") == [f"{name}: holds 'banks' now; take it out of known.py"]
+    assert surprises("relu_scale f32", found) == ["relu_scale f32: misses 'banks'"]
+    assert surprises(name, [good]) == [f"{name}: holds 'banks' now; take it out of known.py"]

@@ -27,11 +27,20 @@ _WORD = 4
 class Shift:
     """How far what a group of neighbouring tasks reads begins behind an access of as many elements.
 
-    ``known``: the number, if it is one for all groups; else None.
+    ``known``: the number, if it is one for all groups; else None. ``gap``: how many elements lie between
+    those of a row and the first one of the next, if that is one number for all rows; else None.
     """
 
     access: Access
     known: int | None
+    gap: int | None
+
+    def has_both_rows(self, each: int, row: int) -> bool:
+        """`has_both_rows` of accesses of ``each`` elements, and rows of ``row`` tasks."""
+        access, shape = self.access, ir.MemRefType(self.access.buffer.type).shape
+        outside = {dim for dim, inside in zip(access.dims, access.in_bounds, strict=True) if not inside}
+        begins = linear_of(access.indices[-1]).constant if len(shape) - 1 in outside else None
+        return (begins is not None or not outside) and has_both_rows(shape, self.gap, begins, each, row)
 
 
 def consecutive_each(forall: ir.Operation) -> int:
@@ -47,27 +56,43 @@ def consecutive_each(forall: ir.Operation) -> int:
     each = WIDE // max(sizes)
     (*_, row) = [count or 0 for count in counts]
     padded = not all(all(access.in_bounds) for access in accesses)
-    if each * min(sizes) < _WORD or not is_worth_shifting(each, row, padded=padded):
+    shifts = shifts_of(forall, each) if each * min(sizes) >= _WORD else None
+    if not shifts or all(shift.known == 0 for shift in shifts):
         return 1
-    shifts = shifts_of(forall, each)
-    return each if shifts and any(shift.known != 0 for shift in shifts) else 1
+    whole = all(shift.has_both_rows(each, row) for shift in shifts)
+    return each if is_worth_shifting(each, row, padded=padded, whole=whole) else 1
 
 
-def is_worth_shifting(each: int, row: int, *, padded: bool) -> bool:
+def is_worth_shifting(each: int, row: int, *, padded: bool, whole: bool) -> bool:
     """Whether accesses of ``each`` elements, ``row`` in a row, are worth what it takes to shift them.
 
-    A warp's single elements of 8 bytes touch but 9 sectors for 8, wide accesses 17 for 16. Of shorter rows
-    each warp reads one by one, too. Where an element may be ``padded`` that takes twice as long: of 64x4096
-    in f16 232 instructions for eight elements (80 for as many in tiles), 110 where no row ends, for 1.06 of
-    the least bytes instead of 1.48; in f32 144 for four (40), for 1.05 instead of 1.23, which is not done.
+    A warp's single elements of 8 bytes touch but 9 sectors for 8, wide accesses 17 for 16. Unless accesses
+    have both rows (``whole``), each warp of shorter rows reads one by one, too. Where an element may be
+    ``padded`` that takes twice as long: of 64x4096 in f16 232 instructions for eight elements (80 for as many
+    in tiles), 110 where no row ends, for 1.06 of the least bytes instead of 1.48; in f32 144 for four (40),
+    for 1.05 instead of 1.23, which is not done. Of both rows 123 in f16.
     """
-    return each >= (8 if padded else 4) and row >= (4 if padded else 1) * WARP * each
+    return each >= (8 if padded else 4) and (whole or row >= (4 if padded else 1) * WARP * each)
+
+
+def has_both_rows(shape: Sequence[int], gap: int | None, begins: int | None, each: int, row: int) -> bool:
+    """Whether two accesses have all that a group of tasks reads of a buffer, at the end of a row, too.
+
+    Then the tasks behind the end read one element further, as of x[:, 1:], or, of rows that are padded and
+    begin at ``begins``, behind the padding as many elements before as that has. All accesses that are in
+    memory in part are so wholly. ``gap`` is that of `Shift`.
+    """
+    if gap is None or prod(shape) % each or row < each:
+        return False
+    if begins is None:
+        return gap in (0, 1)
+    return 0 < -gap <= each <= shape[-1] and row == shape[-1] - gap and gap <= begins <= 0
 
 
 def shifts_of(forall: ir.Operation, each: int) -> list[Shift] | None:
     """Those of what is read, in order; None if results do not follow each other, or what is read does not."""
-    places = list(forall.regions[0].blocks[0].arguments)[: Loops.of(forall).rank]
-    task = _place(places, Loops.of(forall).bounds)
+    loops = Loops.of(forall)
+    places, counts = list(forall.regions[0].blocks[0].arguments)[: loops.rank], loops.static_counts()
     along, shifts, written = places[-1], list[Shift](), list[ir.Value]()
     for op in forall.regions[0].blocks[0].operations:
         if op.operation.name not in (_READ, _WRITE):
@@ -76,20 +101,42 @@ def shifts_of(forall: ir.Operation, each: int) -> list[Shift] | None:
         kind = ir.MemRefType(access.buffer.type)
         if not kind.has_static_shape or not isinstance(access.buffer.owner, ir.Block):
             return None
-        beyond = _place(access.indices, kind.shape).plus(task, -1)
+        beyond = beyond_task(forall, access)
         if op.operation.name == _WRITE:
             if beyond != Linear() or not all(access.in_bounds):
                 return None
             written.append(access.buffer)
             continue
-        if not _runs_along(access, along) or any(value not in places for value in beyond.terms):
+        if not runs_along(access, along) or any(value not in places for value in beyond.terms):
             return None
         if prod(kind.shape) < each:
             return None  # no access of as many is in memory
         fixed = all(factor % each == 0 for factor in beyond.terms.values())
-        shifts.append(Shift(access, beyond.constant % each if fixed else None))
+        factors = [beyond.terms.get(place, 0) for place in places[:-1]]
+        known = beyond.constant % each if fixed else None
+        shifts.append(Shift(access, known, gap_of(factors, [count or 0 for count in counts[:-1]])))
     apart = len(written) == len({*written}) and not any(each.access.buffer in written for each in shifts)
     return shifts if written and apart else None
+
+
+def beyond_task(forall: ir.Operation, access: Access) -> Linear:
+    """How far behind its task's number an access to a buffer of known sizes is, for tasks of one element."""
+    loops = Loops.of(forall)
+    places = list(forall.regions[0].blocks[0].arguments)[: loops.rank]
+    task = _place(places, loops.bounds)
+    return _place(access.indices, ir.MemRefType(access.buffer.type).shape).plus(task, -1)
+
+
+def gap_of(factors: Sequence[int], counts: Sequence[int]) -> int | None:
+    """How much further than the task what is read is from row to row; None if that is not the same always.
+
+    It is ``factors`` for a step of each outer loop. Behind the last step of inner ones these begin again.
+    """
+    gaps, back = set[int](), 0
+    for factor, count in zip(reversed(factors), reversed(counts), strict=True):
+        gaps.add(factor - back)
+        back += factor * (count - 1)
+    return next(iter(gaps), 0) if len(gaps) < 2 else None
 
 
 def _place(indices: Sequence[ir.Value], sizes: Sequence[int | ir.Value]) -> Linear:
@@ -101,7 +148,7 @@ def _place(indices: Sequence[ir.Value], sizes: Sequence[int | ir.Value]) -> Line
     return place
 
 
-def _runs_along(access: Access, along: ir.Value) -> bool:
+def runs_along(access: Access, along: ir.Value) -> bool:
     """Whether the next task of a row reads the next element of one."""
     *outer, inner = [linear_of(index) for index in access.indices]
     return inner.terms.get(along) == 1 and not any(along in index.terms for index in outer)

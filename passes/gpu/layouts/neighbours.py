@@ -16,40 +16,47 @@ _TRANSFERS = ("vector.transfer_read", "vector.transfer_write")
 
 
 def neighbours_each(forall: ir.Operation, threads: int) -> int:
-    """The neighbours along the last loop that ``threads`` threads should have each; 1 if it is no gain.
+    """The neighbours along the last loop that ``threads`` threads should have each; 0 if it is no gain.
 
     As many as make the widest access 16 bytes, of those to known places. All threads must have as many; and
-    where loads wait for others, which say where, there must be blocks for all multiprocessors.
+    where loads wait for others, which say where, there must be blocks for all multiprocessors. One, if there
+    are no more, and it writes neighbours itself, as of a stack along the last dim.
     """
     loops = Loops.of(forall)
     total, last = loops.static_count(), loops.static_counts()[-1]
     work = [op.operation for op in list(forall.regions[0].blocks[0].operations)[:-1]]
     if not total or last is None or loops.steps[-1] != 1:
-        return 1
+        return 0
     if any(op.regions or op.name == "memref.store" for op in work):
-        return 1
+        return 0
     found = _places(work)
     if found is None:
-        return 1
+        return 0
     along = forall.regions[0].blocks[0].arguments[loops.rank - 1]
     changing = depends_on(forall, loops.rank - 1) - {along}
     written = {access_of(op).buffer for op in work if op.name == "vector.transfer_write"}
     loaded = {op.results[0] for op in work if op.name == "memref.load"}
-    steps = []
+    steps, reached = [], dict[ir.Value, int]()
     for buffer, places in found.items():
         if buffer not in written and all(_is_anywhere(place, changing, loaded) for place in places):
             continue
         step = _step(places, along, changing)
         if step is None:
-            return 1
+            return 0
+        reached[buffer] = step
         steps.append((bytes_of(ir.MemRefType(buffer.type).element_type), step, places))
     widths = [size * abs(step) for size, step, _ in steps if step]
     each = WIDE // max(widths, default=WIDE)
     if len(steps) < len(found) and total < FILLING * threads * each:
-        return 1
-    if each <= 1 or last % each or total % (threads * each) or any(WIDE % width for width in widths):
-        return 1
-    return each if all(_is_aligned(places, along, size, each) for size, _, places in steps) else 1
+        return 0
+    if any(WIDE % width for width in widths):
+        return 0
+    has_own = any(abs(step) > 1 and buffer in written for buffer, step in reached.items())
+    for count in (each, 1) if has_own else (each,):
+        whole = last % count == 0 and total % (threads * count) == 0
+        if whole and (count > 1 or has_own) and _are_aligned(steps, along, count):
+            return count
+    return 0
 
 
 def _places(work: Sequence[ir.Operation]) -> dict[ir.Value, list[Linear]] | None:
@@ -97,6 +104,10 @@ def _comes_from(value: ir.Value, loaded: set[ir.Value]) -> bool:
     if value in loaded or isinstance(value.owner, ir.Block):
         return value in loaded
     return any(_comes_from(operand, loaded) for operand in value.owner.operands)
+
+
+def _are_aligned(steps: Sequence[tuple[int, int, Sequence[Linear]]], along: ir.Value, each: int) -> bool:
+    return all(_is_aligned(places, along, size, each) for size, _, places in steps)
 
 
 def _is_aligned(places: Sequence[Linear], along: ir.Value, size: int, each: int) -> bool:

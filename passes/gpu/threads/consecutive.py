@@ -1,8 +1,9 @@
 """The consecutive tasks of a thread: wide accesses to what is written, and to what is read at any place.
 
-Tasks of one row read neighbours, which aligned accesses bring (`shifted`). Those of two rows, or at an end of
-what is read, read one by one; all other threads of a warp wait for them, which is why rows may not be too
-short. Legal where `consecutive_each` says so.
+Tasks of one row read neighbours, which aligned accesses bring (`shifted`), and where these have what those of
+the next row read, too, they are chosen among it (`row_ends`). Else tasks of two rows, or at an end of what is
+read, read one by one; all other threads of a warp wait for them, which is why rows may not be too short.
+Legal where `consecutive_each` says so.
 """
 
 from __future__ import annotations
@@ -63,7 +64,7 @@ def emit_consecutive(
     tasks = _tasks(em, forall, group, each)
     shifts = shifts_of(forall, each)
     assert shifts is not None, "tasks are consecutive (mlopt-gpu-single-elements)"
-    places = [op for op in work if not _has_tiles(op)]
+    places = [op for op in work if not has_tiles(op)]
     indices: list[list[list[Number]]] = []
     for row in tasks.rows:
         with em.task():
@@ -80,7 +81,7 @@ def emit_consecutive(
         with em.task():
             tasks.bind(number)
             for op, found in values.items():
-                _set(em, op, found[number])
+                set_read(em, op, found[number])
             em.emit([op for op in work if op.name not in (_READ, _WRITE)])
             for op, written in made.items():
                 written.append(next(iter(em.fragment(op.operands[0]).values.values())))
@@ -118,11 +119,12 @@ def _tasks_of_block(forall: ir.Operation) -> int:
     return (SCHEDULE.get(forall) or {})["tasks"][0]
 
 
-def _has_tiles(op: ir.Operation) -> bool:
+def has_tiles(op: ir.Operation) -> bool:
+    """Whether an op makes or takes tiles."""
     return any(isinstance(value.type, ir.VectorType) for value in (*op.operands, *op.results))
 
 
-def _set(em: Emitter, read: ir.Operation, value: ir.Value) -> None:
+def set_read(em: Emitter, read: ir.Operation, value: ir.Value) -> None:
     """Say what a task has read."""
     layout = em.layout(read.results[0])
     (position,) = positions_of(layout, read.results[0])

@@ -13,7 +13,8 @@ from ....dialects.layouts import WARP
 from ..layouts.consecutive import Shift
 from .builder import Builder, Number, Truth
 from .emitter import Emitter
-from .shifted import Run, load_runs, shift
+from .row_ends import Ends, read_rows
+from .shifted import Run, in_elements, load_runs, shift
 
 FEW_ENDS = 4  # times as many tasks as a warp has are in a row: at most one warp of so many has an end of one
 
@@ -55,10 +56,13 @@ class _Start:
 class Read:
     """A ``run`` of neighbours, ``nothing`` but padding, or else single elements from both ``starts`` on.
 
-    ``size``: of a row, if some may be beside it.
+    ``whole``: whether the run is all that is read, or with ``ends`` that of two rows. ``size``: of a row, if
+    some may be beside it.
     """
 
     run: Run
+    ends: Ends | None
+    whole: Truth
     nothing: Truth
     starts: tuple[_Start, _Start]
     size: int | None
@@ -71,6 +75,10 @@ def read_of(em: Emitter, row: Row, shift: Shift, indices: Sequence[Sequence[Numb
     sizes = list(ir.MemRefType(access.buffer.type).shape)
     ragged = {dim for dim, inside in zip(access.dims, access.in_bounds, strict=True) if not inside}
     first, second = (_start(build, sizes, ragged, each_row) for each_row in indices)
+    padding = build.constant(em.buffers[access.buffer].element, access.padding)
+    if shift.has_both_rows(each, row.size):
+        find = _both_rows_padded if ragged else _both_rows
+        return Read(*find(em, row, shift, (first, second)), True, False, (first, second), None, padding)
     starts, outside = first.there, build.opposite(first.there)
     whole, beside = build.both(starts, row.has_all), build.both(starts, row.stays(each))
     size = sizes[-1] if len(sizes) - 1 in ragged else None
@@ -87,11 +95,48 @@ def read_of(em: Emitter, row: Row, shift: Shift, indices: Sequence[Sequence[Numb
         starts, whole, beside = (
             build.both(*pair) for pair in ((starts, begins), (whole, ends), (beside, goes_on))
         )
-    rest = build.rem(first.place, each) if shift.known is None else shift.known
+    rest, follows = build.rem(first.place, each) if shift.known is None else shift.known, whole
+    if not isinstance(rest, int):
+        follows = build.both(whole, build.opposite(build.equal(rest, build.number(0))))
     buffer = em.buffers[access.buffer]
-    run = Run(buffer, access.element_bytes, each, first.place, rest, starts, whole, beside)
-    padding = build.constant(buffer.element, access.padding)
-    return Read(run, build.both(row.has_all, outside), (first, second), size, padding)
+    run = Run(buffer, access.element_bytes, each, first.place, rest, starts, follows, beside)
+    return Read(run, None, whole, build.both(row.has_all, outside), (first, second), size, padding)
+
+
+def _both_rows(em: Emitter, row: Row, shift: Shift, starts: tuple[_Start, _Start]) -> tuple[Run, Ends]:
+    """A group's run, and where it ends, if tasks of the next row read ``gap`` elements further."""
+    gap = shift.gap or 0
+    end = em.build.sub(row.size, row.column)
+    run = _run_at(em, row, shift, starts[0].place, row.stays(row.each), gap)
+    return run, Ends(end, end, gap, True, None)
+
+
+def _both_rows_padded(em: Emitter, row: Row, shift: Shift, starts: tuple[_Start, _Start]) -> tuple[Run, Ends]:
+    """The same of rows that are padded: a group that begins in padding has the run of the row behind it."""
+    build, access, (first, second) = em.build, shift.access, starts
+    width = ir.MemRefType(access.buffer.type).shape[-1]
+    column = build.number(first.column)
+    begins, is_before = build.less(column, width), build.negative(column)
+    place = build.pick(build.either(begins, is_before), first.place, second.place)
+    goes_on = build.either(build.opposite(begins), build.less(build.add(column, row.each), width))
+    before = build.pick(build.both(begins, first.there), build.sub(width, column), 0)
+    behind = build.sub(build.pick(is_before, 0, row.size), column)
+    behind = build.pick(build.pick_truth(is_before, first.there, second.there), behind, row.each)
+    padding = build.constant(em.buffers[access.buffer].element, access.padding)
+    run = _run_at(em, row, shift, place, goes_on, 0)
+    return run, Ends(before, behind, shift.gap or 0, begins, padding)
+
+
+def _run_at(em: Emitter, row: Row, shift: Shift, place: Number, beside: Truth, more: int) -> Run:
+    """The run from ``place`` on, of a buffer that ends with a whole access."""
+    build, each, access = em.build, row.each, shift.access
+    total = prod(ir.MemRefType(access.buffer.type).shape)
+    rest = build.rem(place, each) if shift.known is None else shift.known
+    aligned = build.sub(place, rest)
+    starts = build.less(aligned, total) if not all(access.in_bounds) else True
+    follows = build.less(build.add(aligned, each), total)
+    size, buffer = access.element_bytes, em.buffers[access.buffer]
+    return Run(buffer, size, each, place, rest, starts, follows, beside, more)
 
 
 def _start(build: Builder, sizes: Sequence[int], ragged: set[int], indices: Sequence[Number]) -> _Start:
@@ -115,7 +160,7 @@ def values_of(em: Emitter, row: Row, reads: Sequence[Read]) -> list[list[ir.Valu
     words = load_runs(em, [read.run for read in reads])
     mixed: Truth = False
     for read in reads:
-        mixed = build.either(mixed, build.opposite(build.either(read.run.whole, read.nothing)))
+        mixed = build.either(mixed, build.opposite(build.either(read.whole, read.nothing)))
     kinds = [ir.VectorType.get([row.each], read.run.buffer.element) for read in reads]
 
     def singles() -> list[ir.Value]:
@@ -128,12 +173,14 @@ def values_of(em: Emitter, row: Row, reads: Sequence[Read]) -> list[list[ir.Valu
     others = em.choose(mixed, kinds, singles, padding) if early else padding()
     together = []
     for read, own, other in zip(reads, words, others, strict=True):
-        vector, whole = shift(em, read.run, own), read.run.whole
+        run, whole, ends = read.run, read.whole, read.ends
+        found = shift(em, run, own) if ends is None else read_rows(em, run, own, ends)
+        vector = in_elements(em, run, found)
         if whole is not True and (early or read.nothing is not False):
             vector = build.op("arith.select", [build.truth(whole), vector, other], vector.type)
         together.append(vector)
-    found = together if early else em.choose(mixed, kinds, singles, lambda: together)
-    return [build.elements(vector) for vector in found]
+    vectors = together if early else em.choose(mixed, kinds, singles, lambda: together)
+    return [build.elements(vector) for vector in vectors]
 
 
 def _one_by_one(em: Emitter, row: Row, read: Read) -> list[ir.Value]:

@@ -28,6 +28,7 @@ from .consecutive import emit_consecutive
 from .emitter import Buffer, Emitter
 from .grid import Loops
 from .index_type import index_type
+from .inner import emit_inner
 from .late import should_slice
 from .neighbours import bind_places, emit_neighbours
 from .straight import emit_straight
@@ -285,12 +286,15 @@ def _emit_tasks_of_threads(
 
     Those of a thread lie as far from each other as there are threads: neighbours are for neighbouring lanes,
     unless the schedule says that a thread has ``neighbours``, or ``consecutive`` ones, and wide accesses of
-    them are aligned.
+    them are aligned, or has all that ``inner`` loops make.
     """
     build, threads = em.build, em.warps * WARP
     loops = Loops.of(forall)
     schedule = SCHEDULE.get(forall) or {}
     (tasks,) = schedule["tasks"]
+    if em.aligned and "inner" in schedule:
+        emit_inner(em, forall, _index(build, block), tasks // threads, work)
+        return
     if em.aligned and {"neighbours", "consecutive"} & schedule.keys():
         emit = emit_neighbours if "neighbours" in schedule else emit_consecutive
         group = build.add(build.mul(_index(build, block), threads), _index(build, em.thread_number))

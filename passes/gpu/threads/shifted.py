@@ -32,7 +32,8 @@ class Run:
     """``count`` neighbours of a buffer, as many as an access has, the first at ``place``.
 
     ``rest``: how far that is behind the access that it lies in. ``starts``: whether this is in memory;
-    ``whole``: whether all of both accesses is; ``beside``: whether the next lane's run is the next one.
+    ``follows``: whether the one behind is needed, and all of it is there; ``beside``: whether the next lane's
+    run is the next one. ``more``: how many elements behind the run are wanted, too: one, or none.
     """
 
     buffer: Buffer
@@ -41,8 +42,9 @@ class Run:
     place: Number
     rest: Number
     starts: Truth
-    whole: Truth
+    follows: Truth
     beside: Truth
+    more: int = 0
 
     @property
     def words(self) -> int:
@@ -52,13 +54,16 @@ class Run:
     @property
     def behind(self) -> int:
         """Those that may be needed of the second access."""
-        most = self.rest if isinstance(self.rest, int) else self.count - 1
+        most = self.more + (self.rest if isinstance(self.rest, int) else self.count - 1)
         return -(-most * self.element_bytes // WORD)
 
 
 def load_runs(em: Emitter, runs: Sequence[Run]) -> list[list[ir.Value]]:
-    """The words of two accesses for each run, where it is whole; all loads come before what waits for one."""
-    first = [_load(em, run, _aligned(em, run)) for run in runs]
+    """The words of two accesses for each run; all loads come before what waits for one.
+
+    Of a first access that is not there those at the buffer's beginning, which are not used.
+    """
+    first = [_load(em, run, em.build.pick(run.starts, _aligned(em, run), 0)) for run in runs]
     own = [_load_behind(em, run) for run in runs]
     return [
         [*words, *(_from_beside(em, run, words, behind) if behind else [])]
@@ -66,8 +71,8 @@ def load_runs(em: Emitter, runs: Sequence[Run]) -> list[list[ir.Value]]:
     ]
 
 
-def shift(em: Emitter, run: Run, words: Sequence[ir.Value]) -> ir.Value:
-    """The elements of a run, as a short vector, from the words of its accesses."""
+def shift(em: Emitter, run: Run, words: Sequence[ir.Value]) -> list[ir.Value]:
+    """The words of a run's elements, from those of its accesses; one word more if more are wanted."""
     build, count = em.build, run.words
     bytes_behind = build.mul(run.rest, run.element_bytes)
     found = list(words)
@@ -77,19 +82,23 @@ def shift(em: Emitter, run: Run, words: Sequence[ir.Value]) -> ir.Value:
         chosen = _bit(em, bytes_behind, step * WORD)
         found = _choose_words(em, chosen, found, step)
     if run.element_bytes < WORD:
-        found = _shift_bytes(em, bytes_behind, found, count)
-    kind = ir.VectorType.get([count], ir.IntegerType.get_signless(_BITS * WORD))
-    vector = build.op("vector.from_elements", found[:count], kind)
+        found = _shift_bytes(em, bytes_behind, found, count + run.more)
+    return found[: count + run.more]
+
+
+def in_elements(em: Emitter, run: Run, words: Sequence[ir.Value]) -> ir.Value:
+    """Words as the elements of a run, a short vector."""
+    kind = ir.VectorType.get([run.words], ir.IntegerType.get_signless(_BITS * WORD))
+    vector = em.build.op("vector.from_elements", list(words), kind)
     elements = ir.VectorType.get([run.count], run.buffer.element)
-    return build.op("vector.bitcast", [vector], elements)
+    return em.build.op("vector.bitcast", [vector], elements)
 
 
 def _aligned(em: Emitter, run: Run) -> Number:
-    """Where the first access begins; at the buffer's beginning where there is none."""
-    begins = em.build.sub(run.place, run.rest)
-    if not isinstance(run.rest, int):
-        begins = em.build.op("arith.andi", [run.place, em.build.number(-run.count)])
-    return em.build.pick(run.starts, begins, 0)
+    """Where the first access begins, in memory or not."""
+    if isinstance(run.rest, int):
+        return em.build.sub(run.place, run.rest)
+    return em.build.op("arith.andi", [em.build.number(run.place), em.build.number(-run.count)])
 
 
 def _load(em: Emitter, run: Run, place: Number) -> list[ir.Value]:
@@ -100,14 +109,12 @@ def _load(em: Emitter, run: Run, place: Number) -> list[ir.Value]:
 
 def _load_behind(em: Emitter, run: Run) -> list[ir.Value]:
     """The words of the access that a run ends in, unless the next lane has it; none if it is the first."""
-    if run.rest == 0:
+    if run.behind == 0:
         return []
     build = em.build
     behind = build.add(_aligned(em, run), run.count)
     word = ir.IntegerType.get_signless(_BITS * WORD)
-    alone = build.both(run.whole, build.opposite(_has_lane(em, run)))
-    if not isinstance(run.rest, int):
-        alone = build.both(alone, build.opposite(build.equal(run.rest, build.number(0))))
+    alone = build.both(run.follows, build.opposite(_has_lane(em, run)))
     return em.choose(
         alone,
         [word] * run.words,
@@ -155,10 +162,13 @@ def _choose_words(em: Emitter, further: Truth, words: Sequence[ir.Value], step: 
 
 
 def _shift_bytes(em: Emitter, distance: Number, words: Sequence[ir.Value], count: int) -> list[ir.Value]:
-    """``count`` words that begin some bytes behind the first one's beginning, fewer than it has."""
+    """``count`` words that begin some bytes behind the first one's beginning, fewer than it has.
+
+    Of a last one without a word behind it only so many bytes are right.
+    """
     build = em.build
     if isinstance(distance, int) and distance % WORD == 0:
         return list(words)
-    bits = build.mul(build.rem(distance, WORD), _BITS)
-    amount = build.word(bits)
-    return [build.op("llvm.intr.fshr", [words[at + 1], words[at], amount]) for at in range(count)]
+    amount = build.word(build.mul(build.rem(distance, WORD), _BITS))
+    pairs = [(words[at], words[min(at + 1, len(words) - 1)]) for at in range(count)]
+    return [build.op("llvm.intr.fshr", [behind, word, amount]) for word, behind in pairs]
