@@ -46,12 +46,18 @@ _PANEL_BYTES_A_BIT = 1024
 _CHANNELS_BYTES = 20 * 1024
 # Accumulators of a contraction, registers by rows, best first: with 32 registers and with 16.
 WIDE_SHAPES = ((4, 4), (4, 6), (2, 8), (4, 5), (2, 7), (4, 3), (3, 8), (2, 6), (1, 8))
+NARROW_REGISTERS = 16
 NARROW_SHAPES = ((3, 4), (2, 6), (2, 4), (2, 5), (1, 8), (1, 7), (2, 3))
 # With 16 registers, in multiply-adds, two of which begin in a cycle, as do two loads: those that a sum waits
 # for the one before it, and what a step of a tile loses besides. A Zen 3 core, 1024^3: 3 by 4 registers 67
 # GFLOP/s, 2 by 6 56 to 58, 2 by 4 59; 256 channels of 14x14 by 3x3, 2 by 5 registers 58, 1 by 7 47.
 _LATENCY = 8
 _LOST = 1.5
+# Few rows share what comes from L3, whole lines of it, however few of their bytes a strip has: in multiply-adds,
+# 3 cycles each. A Zen 3 core, 768x768 packed, strips of 8 registers, and of 3 that read half of the lines
+# twice: one row 40 us and 69 (31 and more for the bytes alone), two 55 and 62, three 64 and 91.
+_LINE = 6
+_LINE_BYTES = 64
 # Of a window's weights, or a smaller factor, that L1 does not hold: they come from L2 for each tile, so that
 # many rows should share them. A Zen 5 core, with two multiply-adds a cycle, waits half as long for a register
 # of them as one takes. 64 channels of 56x56 by 3x3, in ResNet-18: 0.94 to 1.06 ms, 1.07 to 1.15 before, with
@@ -93,7 +99,9 @@ def product_nest(
     of_window = _window_bytes(op, operand)
     a_lane = of_window or _column_bytes(layout, op, operand)
     if not is_wide:
-        registers, count, blocks = _narrow_tile(row_size, sizes[lane], native, most_lanes)
+        registers, count, blocks = _narrow_tile(
+            row_size, sizes[lane], native, most_lanes, bytes_of(element_of(operand))
+        )
     elif is_tall and a_lane * most_lanes >= _TALL_BYTES:
         registers, count, blocks = _tall_tile(row_size, sizes[lane], native)
     else:
@@ -103,7 +111,7 @@ def product_nest(
         loose = all_rows < LEAST_ROWS and any(map(is_far_apart, (read for read, _ in reads)))
         registers, count, blocks = _register_tile(row_size, sizes[lane], native, most_lanes, column, loose)
     if registers & (registers - 1):
-        registers, blocks = 1, registers  # loops carry vectors of 48 lanes badly
+        registers, blocks = 1, registers * blocks  # loops carry vectors of 48 lanes badly
     lanes = min(registers * native, power_above(sizes[lane]))
     summed = layout.summed(root.valueToStore)
 
@@ -276,22 +284,37 @@ def _tall_tile(rows: int, columns: int, native: int) -> tuple[int, int, int]:
     return _fitted(min(TALL_SHAPES, key=time), rows, columns, native, prod(TALL_SHAPES[0]))
 
 
-def _narrow_tile(rows: int, columns: int, native: int, most_lanes: int) -> tuple[int, int, int]:
-    """`_register_tile` of 16 registers, which takes the least time."""
+def _narrow_tile(rows: int, columns: int, native: int, most_lanes: int, size: int) -> tuple[int, int, int]:
+    """`_register_tile` of 16 registers, which takes the least time; ``size``: of an element, in bytes."""
 
-    def time(shape: tuple[int, int]) -> float:
-        registers, height = shape[0], min(shape[1], rows)
+    def time(tile: tuple[int, int, int]) -> float:
+        registers, height, blocks = tile
+        width = registers * blocks
         full, rest = divmod(rows, height)
-        steps = full * _step(registers, height) + (_step(registers, rest) if rest else 0)
-        return -(-columns // (registers * native)) * steps
+        steps = full * _step(width, height) + (_step(width, rest) if rest else 0)
+        lines = -(-rows // height) * -(-width * native * size // _LINE_BYTES)
+        return -(-columns // (width * native)) * max(steps, lines * _LINE)
 
-    shapes = [shape for shape in NARROW_SHAPES if shape[0] * native <= most_lanes]
-    return _fitted(min(shapes, key=time), rows, columns, native, prod(NARROW_SHAPES[0]))
+    budget = prod(NARROW_SHAPES[0])
+    fitted = [
+        _fitted(shape, rows, columns, native, budget)
+        for shape in NARROW_SHAPES
+        if shape[0] * native <= most_lanes
+    ]
+    return min(
+        ((registers, height, count) for registers, height, most in fitted for count in range(most, 0, -1)),
+        key=time,
+    )
 
 
-def _step(registers: int, rows: int) -> float:
-    """The time of a step of a tile."""
-    return max(registers * rows, registers + rows, _LATENCY) + _LOST
+def _step(width: int, rows: int) -> float:
+    """The time of a step of a tile, ``width`` registers by ``rows``.
+
+    Where a row's registers don't fit beside the sums, each multiply-add loads its own.
+    """
+    fits = rows == 1 or width * rows + width < NARROW_REGISTERS
+    loads = width + rows if fits else width * rows + rows
+    return max(width * rows, loads, _LATENCY) + _LOST
 
 
 def _register_tile(
