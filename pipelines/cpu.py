@@ -33,6 +33,9 @@ def cpu_stages(
     dots = "mlopt-cpu-dot-bf16," if dot_bf16 else ""
     # A strip of four wide registers has so many columns that few of them read a pixel.
     pixels = f"mlopt-dense-pixels{{vector-bits={vector_bits}}}," if vector_bits < WIDE_BITS else ""
+    # What masks cost otherwise; canonicalize, in stages before, would fold the copies.
+    windows = f"mlopt-cpu-pad-windows{{vector-bits={vector_bits}}}," if vector_bits < WIDE_BITS else ""
+    schedule = format_pass(Schedule(choices=choices, vector_bits=vector_bits))
     narrow: Rule = vectors_of_at_most(_REGISTERS_A_VECTOR * vector_bits)
     return (
         LINALG,
@@ -40,10 +43,10 @@ def cpu_stages(
         kernels(
             DEFAULT_CPU,
             # A host loop reads the index of a row once: then its elements are added up by registers.
-            own=f"{pixels}mlopt-pack-weights{{vector-bits={vector_bits}}},loop-invariant-code-motion,",
+            own=f"{pixels}mlopt-spread-planes,mlopt-pack-weights{{vector-bits={vector_bits}}},loop-invariant-code-motion,",
             early="mlopt-weights-in-place,",
         ),
-        tile(format_pass(Schedule(choices=choices, vector_bits=vector_bits)), fast_math, SCRATCH),
+        tile(f"{windows}{schedule}", fast_math, SCRATCH),
         Stage(
             "loops",
             f"{BUFFERIZE},"

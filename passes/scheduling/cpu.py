@@ -51,8 +51,8 @@ class Strip:
 # Four registers of 512 bits by four rows, or three by eight if that is quicker.
 WIDE_STRIPS = (Strip(LANES, 4), Strip(LANES // 4 * 3, 8))
 # With 16 registers of 256 bits, twelve sums of three registers by four rows need the fewest loads of a shape
-# (`strips/products.py`); twice its columns a task: 1024^3 on a Zen 3 core 67 GFLOP/s, 2 by 6 registers of 64
-# columns 56 to 58, 2 by 4 59, eager 63, in one run.
+# (`strips/register_tiles.py`); twice its columns a task: 1024^3 on a Zen 3 core 67 GFLOP/s, 2 by 6 registers
+# of 64 columns 56 to 58, 2 by 4 59, eager 63, in one run.
 NARROW_STRIPS = (Strip(LANES // 4 * 3, 4), Strip(LANES, 6, 1.15))
 
 

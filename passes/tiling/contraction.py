@@ -24,7 +24,7 @@ from mlir.dialects import arith, vector
 
 from ...dialects.attributes import OP
 from ..structured import ROW_SCORES, SCORES, WIDENING, stored_bits
-from .access import Access, Nest, shape_of
+from .access import Access, Index, Nest, shape_of
 from .analysis import single_loops
 from .combiner import combiners, convert
 from .emitter import Emitter
@@ -160,7 +160,8 @@ def _lane_loop(nest: Nest) -> int | None:
 
 def _own_last_loop(nest: Nest, access: Access, other: Access) -> int | None:
     """The parallel loop of more than one element that is the last dim of ``access`` and not in ``other``."""
-    last = access.indices[-1].loops if access.indices and access.indices[-1].stride == 1 else ()
+    index = access.indices[-1] if access.indices else Index()
+    last = index.loops if index.stride == 1 and index.rest is None else ()  # no window's positions
     if len(last) != 1 or last[0] not in nest.parallels or last[0] in _all_loops(other):
         return None
     return last[0] if nest.extents[last[0]] != 1 else None

@@ -302,3 +302,19 @@ func.func private @few_columns(%a: tensor<300x1024xf32>, %b: tensor<1024x64xf32>
   } -> tensor<300x64xf32>
   return %r : tensor<300x64xf32>
 }
+
+// Columns of weights are the lanes, although pixels that a dilated window reads lie side by side, too.
+// CHECK-LABEL: @dilated
+// CHECK-SAME: mlopt.schedule = {tile = array<i64: 0, 1, 0, 4, 1, 1>}
+func.func private @dilated(%x: tensor<16x44x44xf32>, %k: tensor<16x3x3x16xf32>, %out: tensor<16x40x40xf32>) -> tensor<16x40x40xf32> attributes {mlopt.kernel} {
+  %zero = arith.constant 0.0 : f32
+  %f = linalg.fill ins(%zero : f32) outs(%out : tensor<16x40x40xf32>) -> tensor<16x40x40xf32>
+  %y = linalg.generic {indexing_maps = [affine_map<(o, h, w, c, i, j) -> (c, h + 2 * i, w + 2 * j)>, affine_map<(o, h, w, c, i, j) -> (c, i, j, o)>, affine_map<(o, h, w, c, i, j) -> (o, h, w)>], iterator_types = ["parallel", "parallel", "parallel", "reduction", "reduction", "reduction"]}
+      ins(%x, %k : tensor<16x44x44xf32>, tensor<16x3x3x16xf32>) outs(%f : tensor<16x40x40xf32>) {
+  ^bb0(%a: f32, %b: f32, %acc: f32):
+    %0 = arith.mulf %a, %b : f32
+    %1 = arith.addf %acc, %0 : f32
+    linalg.yield %1 : f32
+  } -> tensor<16x40x40xf32>
+  return %y : tensor<16x40x40xf32>
+}

@@ -36,6 +36,7 @@ from .panel import (
     is_turned,
     plan_panels,
 )
+from .register_tiles import TALL_BYTES, TALL_SHAPES, narrow_tile, tall_tile, wide_tile
 from .types import bits_of, bytes_of
 
 # Bytes of a panel that needs no blocks, for each bit of a register: CPUs with 512 of them have 1 MB of cache
@@ -44,29 +45,6 @@ _PANEL_BYTES_A_BIT = 1024
 # A block of a window's weights that L1 holds for all rows of a task, where few rows of a tile share them. A
 # Zen 3 core, beside ONNX Runtime: 64 channels of 56x56 by 3x3 0.89 (0.82 without), 512 of 7x7 1.14 (0.87).
 _CHANNELS_BYTES = 20 * 1024
-# Accumulators of a contraction, registers by rows, best first: with 32 registers and with 16.
-WIDE_SHAPES = ((4, 4), (4, 6), (2, 8), (4, 5), (2, 7), (4, 3), (3, 8), (2, 6), (1, 8))
-NARROW_SHAPES = ((3, 4), (2, 6), (2, 4), (2, 5), (1, 8), (1, 7), (2, 3))
-# With 16 registers, in multiply-adds, two of which begin in a cycle, as do two loads: those that a sum waits
-# for the one before it, and what a step of a tile loses besides. A Zen 3 core, 1024^3: 3 by 4 registers 67
-# GFLOP/s, 2 by 6 56 to 58, 2 by 4 59; 256 channels of 14x14 by 3x3, 2 by 5 registers 58, 1 by 7 47.
-_LATENCY = 8
-_LOST = 1.5
-# Of a window's weights, or a smaller factor, that L1 does not hold: they come from L2 for each tile, so that
-# many rows should share them. A Zen 5 core, with two multiply-adds a cycle, waits half as long for a register
-# of them as one takes. 64 channels of 56x56 by 3x3, in ResNet-18: 0.94 to 1.06 ms, 1.07 to 1.15 before, with
-# `padding.py`; 128 by 768 by 3072, with the 128 in columns: 2.9 ms, 3.5 before. By the same count a core with
-# one multiply-add a cycle hardly waits, and loads less, too.
-TALL_SHAPES = tuple((2, rows) for rows in range(14, 3, -1))
-_TALL_BYTES = 64 * 1024
-_WAIT = 0.5
-# Each row of the other factor is read once a strip, perhaps from L3. A Zen 5 core, of a peak of 253 GFLOP/s:
-# 1024^3 4 by 6 registers 245, 4 by 4 230, 2 by 8 233; 32x768x768, packed, 2 by 8 236, 4 by 6 213, 4 by 4 223.
-# Turned panels fit L1.
-_WAIT_OF_ROWS = 0.24
-# A line in a page of its own, of a strip that too few rows share for a panel. 32x1024x1024: 4 by 6 registers
-# 136 GFLOP/s, 4 by 4 94, 2 by 8 113; K = 4096: 104, 70, 70.
-_WAIT_APART = 16
 
 
 def product_nest(
@@ -93,17 +71,19 @@ def product_nest(
     of_window = _window_bytes(op, operand)
     a_lane = of_window or _column_bytes(layout, op, operand)
     if not is_wide:
-        registers, count, blocks = _narrow_tile(row_size, sizes[lane], native, most_lanes)
-    elif is_tall and a_lane * most_lanes >= _TALL_BYTES:
-        registers, count, blocks = _tall_tile(row_size, sizes[lane], native)
+        registers, count, blocks = narrow_tile(
+            row_size, sizes[lane], native, most_lanes, bytes_of(element_of(operand))
+        )
+    elif is_tall and a_lane * most_lanes >= TALL_BYTES:
+        registers, count, blocks = tall_tile(row_size, sizes[lane], native)
     else:
         reads = _reads_along(layout, [operand], mine[lane])
         turned = any(is_turned(read, dim) for read, dim in reads)
         column = 0 if turned else _depth(op) * bytes_of(element_of(operand))
         loose = all_rows < LEAST_ROWS and any(map(is_far_apart, (read for read, _ in reads)))
-        registers, count, blocks = _register_tile(row_size, sizes[lane], native, most_lanes, column, loose)
+        registers, count, blocks = wide_tile(row_size, sizes[lane], native, most_lanes, column, loose)
     if registers & (registers - 1):
-        registers, blocks = 1, registers  # loops carry vectors of 48 lanes badly
+        registers, blocks = 1, registers * blocks  # loops carry vectors of 48 lanes badly
     lanes = min(registers * native, power_above(sizes[lane]))
     summed = layout.summed(root.valueToStore)
 
@@ -264,61 +244,3 @@ def _lane_operand(layout: Layout, op: ir.OpView, mine: Sequence[Dim | None]) -> 
             return found
         fallback = fallback or found
     return fallback
-
-
-def _tall_tile(rows: int, columns: int, native: int) -> tuple[int, int, int]:
-    """`_register_tile` of those with few registers a row, which takes the least time."""
-
-    def time(shape: tuple[int, int]) -> float:
-        width, height = shape[0] * native, min(shape[1], rows)
-        return -(-rows // height) * (height + _WAIT) * -(-columns // width) * width
-
-    return _fitted(min(TALL_SHAPES, key=time), rows, columns, native, prod(TALL_SHAPES[0]))
-
-
-def _narrow_tile(rows: int, columns: int, native: int, most_lanes: int) -> tuple[int, int, int]:
-    """`_register_tile` of 16 registers, which takes the least time."""
-
-    def time(shape: tuple[int, int]) -> float:
-        registers, height = shape[0], min(shape[1], rows)
-        full, rest = divmod(rows, height)
-        steps = full * _step(registers, height) + (_step(registers, rest) if rest else 0)
-        return -(-columns // (registers * native)) * steps
-
-    shapes = [shape for shape in NARROW_SHAPES if shape[0] * native <= most_lanes]
-    return _fitted(min(shapes, key=time), rows, columns, native, prod(NARROW_SHAPES[0]))
-
-
-def _step(registers: int, rows: int) -> float:
-    """The time of a step of a tile."""
-    return max(registers * rows, registers + rows, _LATENCY) + _LOST
-
-
-def _register_tile(
-    rows: int, columns: int, native: int, most_lanes: int, column: int, apart: bool
-) -> tuple[int, int, int]:
-    """(registers a row, rows, lane blocks) of the accumulators, with the least waste at the edges.
-
-    Where L1 does not hold the strip's factor, ``column`` bytes a lane, waiting for it is wasted, too, more so
-    if its rows are far ``apart``. An epilogue in wider elements than the accumulators' leaves room for fewer
-    lanes.
-    """
-    shapes = [shape for shape in WIDE_SHAPES if shape[0] * native <= most_lanes]
-
-    def waste(shape: tuple[int, int]) -> float:
-        width, height = shape[0] * native, min(shape[1], rows)
-        strip = _WAIT_APART if apart else _WAIT_OF_ROWS * height
-        waiting = _WAIT + strip / shape[0] if is_far else 0
-        return -(-rows // height) * (height + waiting) * -(-columns // width) * width
-
-    is_far = column * most_lanes >= _TALL_BYTES
-    return _fitted(min(shapes, key=waste), rows, columns, native, prod(WIDE_SHAPES[0]))
-
-
-def _fitted(
-    shape: tuple[int, int], rows: int, columns: int, native: int, budget: int
-) -> tuple[int, int, int]:
-    """A register tile with no more rows than there are, and as many lane blocks as ``budget`` registers."""
-    registers, height = shape[0], min(shape[1], rows)
-    blocks = max(min(budget // (registers * height), columns // (registers * native)), 1)
-    return registers, height, blocks
