@@ -70,7 +70,7 @@ def test_searches_by_a_sorter():
 
 @pytest.mark.parametrize("dtype", [*FLOATS, torch.int64, torch.uint8], ids=str)
 def test_medians(dtype):
-    shapes = SHAPES[:-1]
+    shapes = [(shape, dim) for shape, dim in SHAPES if 0 not in shape]
 
     def function(*inputs):
         each = zip(inputs, shapes, strict=True)
