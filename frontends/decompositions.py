@@ -44,8 +44,10 @@ from .decomposing import (  # noqa: F401 (they register when they are imported)
     sampling,
     scaled,
     scatters,
+    searches,
     signs,
     sorting,
+    special,
     splits,
     zero_dims,
 )

@@ -15,6 +15,7 @@ from torch.fx import Graph, Node
 from .empties import resolve_empties
 from .places_of_data import gather_places_of_data
 from .source_lines import source_line
+from .unwritten import fill_unwritten
 from .widen import make_formats_explicit
 
 # Checks of symbolic sizes: whoever calls the compiled code checks sizes before.
@@ -58,6 +59,7 @@ def simplify(graph: Graph) -> None:
     gather_places_of_data(graph)
     _drop_size_checks(graph)
     resolve_empties(graph)
+    fill_unwritten(graph)
     _name_what_expands(graph)
     _split_and_join(graph)
     _flatten_before_views(graph)

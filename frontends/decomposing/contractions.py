@@ -9,7 +9,12 @@ import torch
 from torch import Tensor
 
 from .registry import aten, count, is_low, ours
-from .transposed import is_transposed_depthwise, transposed_depthwise
+from .transposed import (
+    can_take_phases,
+    is_transposed_depthwise,
+    transposed_depthwise,
+    transposed_in_phases,
+)
 
 
 def sum_mm(a: Tensor, b: Tensor) -> Tensor:
@@ -48,7 +53,11 @@ def _convolution(
         bias = None if bias is None else bias.to(wide)
         rest = stride, padding, dilation, is_transposed, output_padding, groups
         return aten.convolution(x.to(wide), weight.to(wide), bias, *rest).to(x.dtype)
-    if is_transposed_depthwise(x, weight, is_transposed, groups):
+    if not is_transposed:
+        return NotImplemented
+    if can_take_phases(x, weight, stride, dilation):
+        return transposed_in_phases(x, weight, bias, stride, padding, output_padding, groups)
+    if is_transposed_depthwise(x, weight, groups):
         return transposed_depthwise(x, weight, bias, stride, padding, dilation, output_padding)
     return NotImplemented
 

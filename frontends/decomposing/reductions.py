@@ -167,6 +167,35 @@ def _logcumsumexp(x: Tensor, dim: int) -> Any:
     return sums if sums is NotImplemented else sums.to(x.dtype)
 
 
+@ours(aten.cummax.default)
+def _cummax(x: Tensor, dim: int) -> Any:
+    return _running(x, dim, torch.amax, torch.maximum, lowest=True)
+
+
+@ours(aten.cummin.default)
+def _cummin(x: Tensor, dim: int) -> Any:
+    return _running(x, dim, torch.amin, torch.minimum, lowest=False)
+
+
+def _running(x: Tensor, dim: int, total: Any, join: Any, *, lowest: bool) -> Any:
+    """The extreme of all up to each place, and the last place that holds it; from a NaN on, a NaN's."""
+    if x.dim() == 0 or 0 in x.shape:
+        return x.clone(), torch.zeros(x.shape, dtype=torch.int64)
+    keys = x if x.dtype.itemsize > 1 else x.to(torch.int32)
+    limits = torch.iinfo(torch.int32 if keys.is_floating_point() else keys.dtype)
+    neutral: float = limits.min if lowest else limits.max
+    if keys.is_floating_point():
+        neutral = -torch.inf if lowest else torch.inf
+    values = _scan(keys, dim, _Scan(neutral, total, join))
+    if values is NotImplemented:
+        return values
+    shape = [1] * x.dim()
+    shape[dim] = size = x.shape[dim]
+    places = torch.arange(size, dtype=torch.int32 if size < 2**31 else torch.int64).reshape(shape)
+    hits = torch.where((keys == values) | (keys != keys), places, 0)
+    return values.to(x.dtype), _scan(hits, dim, _Scan(0, torch.amax, torch.maximum)).to(torch.int64)
+
+
 class _Scan(NamedTuple):
     """What is made of all that ends at a place: the neutral value, a reduction, and how two results join.
 

@@ -129,3 +129,28 @@ def _kthvalue(x: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Any:
         return NotImplemented
     values, order = (each.narrow(dim, k - 1, 1) for each in _sorted(x, dim, k, False))
     return (values, order) if keepdim else (values.squeeze(dim), order.squeeze(dim))
+
+
+@ours(aten.median.dim)
+def _median_of_dim(x: Tensor, dim: int, keepdim: bool = False) -> Any:
+    """Of an even number the lower one; the first NaN if there is one."""
+    if x.dim() == 0:
+        return x.clone(), torch.zeros((), dtype=torch.int64)
+    size = x.shape[dim]
+    if not isinstance(size, int) or size == 0:
+        return NotImplemented
+    middle = (size - 1) // 2
+    values, order = (each.narrow(dim, middle, 1) for each in _sorted(x, dim, middle + 1, False))
+    if x.is_floating_point():
+        unknown = x != x
+        found = unknown.any(dim, keepdim=True)
+        values = torch.where(found, float("nan"), values)
+        order = torch.where(found, unknown.to(torch.int32).argmax(dim, keepdim=True), order)
+    return (values, order) if keepdim else (values.squeeze(dim), order.squeeze(dim))
+
+
+@ours(aten.median.default)
+def _median(x: Tensor) -> Any:
+    if not isinstance(x.numel(), int) or x.numel() == 0:
+        return NotImplemented
+    return torch.median(x.reshape(-1), 0)[0]

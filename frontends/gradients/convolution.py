@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from ..decomposing.registry import aten, compute_dtype
+from ..decomposing.transposed import can_take_phases, transposed_in_phases
 from .registry import each, gradient, is_static, pad, spread
 
 
@@ -29,27 +30,49 @@ def _convolution_backward(
     padding: Sequence[int],
     dilation: Sequence[int],
     transposed: bool,
-    output_padding: Sequence[int],  # noqa: ARG001 (of transposed ones)
+    output_padding: Sequence[int],  # noqa: ARG001 (seen in the sizes)
     groups: int,
     output_mask: Sequence[bool],
 ) -> Any:
-    """In terms of plain convolutions; f16 and bf16 in f32, rounded once."""
+    """In terms of plain convolutions; f16 and bf16 in f32, rounded once.
+
+    A transposed convolution is what a plain one's gradient for its input is, so ``x`` and ``grad`` change
+    places.
+    """
     count = weight.dim() - 2
-    if transposed or x.dim() != count + 2 or not is_static([*weight.shape, *x.shape[2:], *grad.shape[2:]]):
+    if x.dim() != count + 2 or not is_static([*weight.shape, *x.shape[2:], *grad.shape[2:]]):
         return NotImplemented
     if 0 in x.shape or 0 in grad.shape:
         return NotImplemented
     window = _Window(each(stride, count), each(padding, count), each(dilation, count), groups)
     bias = grad.to(compute_dtype(grad.dtype)).sum([0, *range(2, 2 + count)]).to(grad.dtype)
+    if transposed:
+        for_input, for_weight = _through(grad, x, weight, window), _for_weight(x, grad, weight, window)
+    else:
+        for_input, for_weight = _for_input(grad, x, weight, window), _for_weight(grad, x, weight, window)
     return (
-        _for_input(grad, x, weight, window) if output_mask[0] else None,
-        _for_weight(grad, x, weight, window) if output_mask[1] else None,
+        for_input if output_mask[0] else None,
+        for_weight if output_mask[1] else None,
         bias if output_mask[2] and bias_sizes is not None else None,
     )
 
 
+def _through(grad: Tensor, x: Tensor, weight: Tensor, window: _Window) -> Tensor:
+    """The convolution whose gradient a transposed one is, without places to spare (of an output padding)."""
+    zeros = [0] * len(window.stride)
+    whole = aten.convolution(grad, weight, None, *window[:3], False, zeros, window.groups)
+    for d in range(2, weight.dim()):
+        whole = whole.narrow(d, 0, x.shape[d])
+    return whole
+
+
 def _for_input(grad: Tensor, x: Tensor, weight: Tensor, window: _Window) -> Tensor:
-    """The outputs' gradients, spread by the stride, under the window turned around."""
+    """A transposed convolution; or the outputs' gradients, spread by the stride, under the window turned."""
+    if can_take_phases(grad, weight, window.stride, window.dilation):
+        made = zip(grad.shape[2:], weight.shape[2:], window.stride, window.padding, strict=True)
+        sizes = [(size - 1) * step + reach - 2 * before for size, reach, step, before in made]
+        more = [size - made for size, made in zip(x.shape[2:], sizes, strict=True)]
+        return transposed_in_phases(grad, weight, None, window.stride, window.padding, more, window.groups)
     for d, (step, before, spacing) in enumerate(zip(*window[:3], strict=True), 2):
         grad = spread(grad, d, step)
         reach = spacing * (weight.shape[d] - 1)

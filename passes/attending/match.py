@@ -81,6 +81,9 @@ def attention_of(exp: ir.Operation) -> Attention | str | None:
         return "the greatest scores of its rows are read by others, too"
     if not _alone(total.results[0], forth.divisor):
         return "the sums of its rows are read by others, too"
+    weighed, added = (op.results[0].type.element_type for op in (exp, forth.sums))
+    if weighed != added:
+        return f"its softmax is in {weighed}, its values are added up in {added}"
     # Without the first, -inf - -inf makes NaN of a row before the second could make zeros of it.
     zero_rows = forth.zero_nans or (finite and guarded)
     path = [less, exp, *forth.path]

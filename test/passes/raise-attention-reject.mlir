@@ -246,3 +246,35 @@ func.func @number(%q: tensor<1x33xf32>, %k: tensor<33x2xf32>, %v: tensor<2x1xf32
   %o = linalg.matmul ins(%p, %v : tensor<1x2xf32>, tensor<2x1xf32>) outs(%f4 : tensor<1x1xf32>) -> tensor<1x1xf32>
   return %o : tensor<1x1xf32>
 }
+
+// -----
+
+// The softmax is of f32 between products of f64: one sum of both types is none.
+// CHECK: mlopt.rewrites = {{.*}}"mlopt-raise-attention" = [{{.*}}reason = "its softmax is in f32, its values are added up in f64"
+// CHECK-LABEL: func.func @narrow_softmax
+// CHECK: math.exp
+func.func @narrow_softmax(%q: tensor<2x8x16xf64>, %k: tensor<2x16x9xf64>, %v: tensor<2x9x16xf64>) -> tensor<2x8x16xf64> {
+  %zero = arith.constant 0.0 : f64
+  %none = arith.constant 0.0 : f32
+  %low = arith.constant 0xFF800000 : f32
+  %e0 = tensor.empty() : tensor<2x8x9xf64>
+  %e1 = tensor.empty() : tensor<2x8x9xf32>
+  %e2 = tensor.empty() : tensor<2x8xf32>
+  %e3 = tensor.empty() : tensor<2x8x16xf64>
+  %f1 = linalg.fill ins(%zero : f64) outs(%e0 : tensor<2x8x9xf64>) -> tensor<2x8x9xf64>
+  %s = linalg.batch_matmul ins(%q, %k : tensor<2x8x16xf64>, tensor<2x16x9xf64>) outs(%f1 : tensor<2x8x9xf64>) -> tensor<2x8x9xf64>
+  %t = arith.truncf %s : tensor<2x8x9xf64> to tensor<2x8x9xf32>
+  %f2 = linalg.fill ins(%low : f32) outs(%e2 : tensor<2x8xf32>) -> tensor<2x8xf32>
+  %top = linalg.reduce { arith.maximumf } ins(%t : tensor<2x8x9xf32>) outs(%f2 : tensor<2x8xf32>) dimensions = [2]
+  %bt = linalg.broadcast ins(%top : tensor<2x8xf32>) outs(%e1 : tensor<2x8x9xf32>) dimensions = [2]
+  %d = arith.subf %t, %bt : tensor<2x8x9xf32>
+  %w = math.exp %d : tensor<2x8x9xf32>
+  %f3 = linalg.fill ins(%none : f32) outs(%e2 : tensor<2x8xf32>) -> tensor<2x8xf32>
+  %sum = linalg.reduce { arith.addf } ins(%w : tensor<2x8x9xf32>) outs(%f3 : tensor<2x8xf32>) dimensions = [2]
+  %bs = linalg.broadcast ins(%sum : tensor<2x8xf32>) outs(%e1 : tensor<2x8x9xf32>) dimensions = [2]
+  %p = arith.divf %w, %bs : tensor<2x8x9xf32>
+  %wide = arith.extf %p : tensor<2x8x9xf32> to tensor<2x8x9xf64>
+  %f4 = linalg.fill ins(%zero : f64) outs(%e3 : tensor<2x8x16xf64>) -> tensor<2x8x16xf64>
+  %o = linalg.batch_matmul ins(%wide, %v : tensor<2x8x9xf64>, tensor<2x9x16xf64>) outs(%f4 : tensor<2x8x16xf64>) -> tensor<2x8x16xf64>
+  return %o : tensor<2x8x16xf64>
+}

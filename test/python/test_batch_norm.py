@@ -20,7 +20,7 @@ LAYERS = {
     "depthwise": (lambda: nn.Conv2d(6, 6, 3, padding=1, groups=6), (2, 6, 5, 7)),
     "conv1d": (lambda: nn.Conv1d(5, 7, 4, dilation=2), (3, 5, 17)),
     "conv3d": (lambda: nn.Conv3d(3, 5, 2), (2, 3, 4, 5, 6)),
-    "transposed": (lambda: nn.ConvTranspose2d(5, 7, 3, stride=2, padding=1), (2, 5, 4, 3)),
+    "transposed": (lambda: nn.ConvTranspose2d(5, 7, 3, padding=1), (2, 5, 4, 3)),
     "transposed depthwise": (
         lambda: nn.ConvTranspose2d(6, 6, 3, 2, 1, output_padding=1, groups=6, dilation=2),
         (2, 6, 4, 3),
