@@ -43,7 +43,8 @@ def cpu_stages(
         kernels(
             DEFAULT_CPU,
             # A host loop reads the index of a row once: then its elements are added up by registers.
-            own=f"{pixels}mlopt-spread-planes,mlopt-pack-weights{{vector-bits={vector_bits}}},loop-invariant-code-motion,",
+            own=f"{pixels}mlopt-spread-planes,mlopt-pack-weights{{vector-bits={vector_bits}}},"
+            "loop-invariant-code-motion,",
             early="mlopt-weights-in-place,",
         ),
         tile(f"{windows}{schedule}", fast_math, SCRATCH),
