@@ -10,22 +10,25 @@ from typing import ClassVar
 from mlir import ir
 from mlir.dialects import linalg, tensor
 
-from ..dialects.attributes import OP, STORED
+from ..dialects.attributes import STORED
 from ..dialects.decisions import Decision
 from .base import Pass
 from .constants import constant
 from .costs.cost import Cost
-from .costs.count import bytes_of_element
+from .costs.count import bytes_of, bytes_of_element
 from .costs.machine import DEFAULT_CPU, machine_of
 from .hoist import made_of_weights, weights_factor
 from .operations import defining_op, plain_functions
+from .raising.slices import insert
 from .rewrites import note_rewrites, rewrite_of, seconds_of
 from .structured import (
+    DYNAMIC,
     element_type,
     erase_dead,
     kinds_of,
     make_copy,
     maps_of,
+    sizes_of,
     structured_ops,
     word_for,
 )
@@ -54,8 +57,8 @@ class SpreadPlanes(Pass):
     where its channels would be some large power of two apart, too, as of 62x62 pixels with a padding of 1.
 
     Run it before mlopt-pack-weights and mlopt-fuse, which leaves the copy in memory (``mlopt.stored``).
-    Legal where one factor is made of weights, and the other, of known sizes, is read by a window, with one
-    summed dim outside of it. Done for 16 channels.
+    Legal where one factor is made of weights, and the other is read by a window, with one summed dim outside
+    of it, from which on sizes are known. Done for 16 channels.
 
     One thread of a Zen 3 core, in milliseconds: 64 channels of 32x32 by 3x3 2.02 to 0.96, 128 of them 7.5 to
     3.3, 256 29.6 to 14.3; 32 of 64x64 1.45 to 0.86, 64 5.8 to 3.9 (by 3x3/2 3.6 to 2.1), 64 of 96x96 11.5 to
@@ -83,7 +86,7 @@ def _spread_all(function: ir.Operation) -> list[Decision]:
             continue
         read = op.operands[1 - weight]
         reason = should_spread(op, 1 - weight, channel)
-        copied = Cost(2 * prod(read.type.shape) * bytes_of_element(read))
+        copied = Cost(2 * bytes_of(read))
         seconds = seconds_of(copied, machine)
         decisions.append(
             rewrite_of(op, reason or "", -copied.bytes, -seconds, word=f"planes of {word_for(op)}")
@@ -103,7 +106,7 @@ def channel_of(op: ir.Operation, data: int) -> int | None:
     is_window = len(plain) < len(exprs)
     if not is_window or len(summed) != 1 or summed[0] == len(exprs) - 1:
         return None
-    return summed[0] if op.operands[data].type.has_static_shape else None
+    return None if DYNAMIC in op.operands[data].type.shape[summed[0] :] else summed[0]
 
 
 def should_spread(op: ir.Operation, data: int, channel: int) -> str | None:
@@ -129,17 +132,17 @@ def _unpadded(value: ir.Value) -> tuple[ir.Value, list[int], ir.Value | None]:
 
 def _spread(op: ir.Operation, read: ir.Value, channel: int) -> ir.Value:
     """A copy of ``read``, and of more padding behind its rows if need be."""
-    shape, size, element = list(read.type.shape), bytes_of_element(read), element_type(read)
+    shape, size = read.type.shape, bytes_of_element(read)
     rows = prod(shape[channel + 1 : -1])
-    shape[-1] = next(width for width in count(shape[-1]) if gcd(rows * width * size, PAGE) <= PAGE // 16)
+    row = next(width for width in count(shape[-1]) if gcd(rows * width * size, PAGE) <= PAGE // 16)
     inside, starts, padding = _unpadded(read)
-    at = ir.InsertionPoint(op)
+    at, element = ir.InsertionPoint(op), element_type(read)
     with op.location, at:
+        sizes = [*sizes_of(read)[:-1], row]
         number = padding or constant(zero_of(element))
-        wide = linalg.fill(number, outs=[tensor.EmptyOp(shape, element).result])
-        whole = tensor.InsertSliceOp(inside, wide, [], [], [], starts, inside.type.shape, [1] * len(shape))
-        OP.set(whole, "pad")
-        same, empty = ir.AffineMap.get_identity(len(shape)), tensor.EmptyOp(shape, element).result
-        copy = make_copy(whole.result, empty, same, "pixels", location=op.location, at=at)
+        wide = linalg.fill(number, outs=[tensor.EmptyOp(sizes, element).result])
+        whole = insert(inside, wide, starts, sizes_of(inside), "pad")
+        same, empty = ir.AffineMap.get_identity(len(sizes)), tensor.EmptyOp(sizes, element).result
+        copy = make_copy(whole, empty, same, "pixels", location=op.location, at=at)
         STORED.set(copy, f"{word_for(op)} reads channels from other sets of the caches")
         return copy.results[0]

@@ -51,3 +51,29 @@ func.func @as_it_is(%x: tensor<16x64x64xf32>, %w: tensor<16x3x3x8xf32> {mlopt.we
   } -> tensor<8x62x62xf32>
   return %r : tensor<8x62x62xf32>
 }
+
+// -----
+
+// A batch of any size.
+#x = affine_map<(n, o, h, w, c, i, j) -> (n, c, h + i, w + j)>
+#k = affine_map<(n, o, h, w, c, i, j) -> (c, i, j, o)>
+#y = affine_map<(n, o, h, w, c, i, j) -> (n, o, h, w)>
+// CHECK-LABEL: func.func @batch
+// CHECK: %[[N:.*]] = tensor.dim %arg0, %c0
+// CHECK: tensor.insert_slice %arg0 into %{{.*}}[0, 0, 0, 0] [%{{.*}}, 16, 64, 32] [1, 1, 1, 1] {{.*}} into tensor<?x16x64x33xf32>
+// CHECK: linalg.generic {{.*}} ins(%{{.*}}, %arg1 : tensor<?x16x64x33xf32>, tensor<16x3x3x8xf32>)
+func.func @batch(%x: tensor<?x16x64x32xf32>, %w: tensor<16x3x3x8xf32> {mlopt.weight}) -> tensor<?x8x62x30xf32> {
+  %zero = arith.constant 0.0 : f32
+  %c0 = arith.constant 0 : index
+  %n = tensor.dim %x, %c0 : tensor<?x16x64x32xf32>
+  %e = tensor.empty(%n) : tensor<?x8x62x30xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<?x8x62x30xf32>) -> tensor<?x8x62x30xf32>
+  %r = linalg.generic {indexing_maps = [#x, #k, #y], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction", "reduction", "reduction"]}
+      ins(%x, %w : tensor<?x16x64x32xf32>, tensor<16x3x3x8xf32>) outs(%f : tensor<?x8x62x30xf32>) attrs = {mlopt.op = "conv2d"} {
+  ^bb0(%a: f32, %b: f32, %out: f32):
+    %0 = arith.mulf %a, %b : f32
+    %1 = arith.addf %out, %0 : f32
+    linalg.yield %1 : f32
+  } -> tensor<?x8x62x30xf32>
+  return %r : tensor<?x8x62x30xf32>
+}

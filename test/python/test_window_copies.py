@@ -78,6 +78,17 @@ def test_pages(window):
     assert len(copies(check(make().eval(), torch.randn(shape)))) == 1
 
 
+def test_pages_of_any_batch():
+    make, shape = PAGES["batch"]
+    module = make().eval()
+    batch = torch.export.Dim("batch", min=2, max=64)
+    compiled = mlopt.jit(module, torch.randn(shape), dynamic_shapes=({0: batch},))
+    assert len(copies(compiled)) == 1
+    for size in (2, 5):
+        x = torch.randn(size, *shape[1:])
+        Verifier(module, (x,), {}).check(compiled(x))
+
+
 @pytest.mark.parametrize("window", LARGE)
 def test_large(window):
     make, shape = LARGE[window]
