@@ -79,7 +79,7 @@ def transposed_in_phases(
     y = parts[0].permute(0, 1, 2 + rank, *between).reshape(x.shape[0], groups * weight.shape[1], *places)
     for d, each in enumerate(along, 2):
         y = y.narrow(d, each.cut % each.stride, each.size)
-    return y
+    return y.contiguous()
 
 
 def _kinds(size: int, stride: int) -> list[_Phases]:
