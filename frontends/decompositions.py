@@ -49,6 +49,7 @@ from .decomposing import (  # noqa: F401 (they register when they are imported)
     sorting,
     special,
     splits,
+    unfolding,
     zero_dims,
 )
 from .decomposing.registry import OURS, aten
