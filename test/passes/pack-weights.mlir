@@ -125,3 +125,35 @@ func.func @main(%x: tensor<6x8xf32>, %w: tensor<8x3x32xf32> {mlopt.weight}) -> t
   } -> tensor<3x6x32xf32>
   return %m : tensor<3x6x32xf32>
 }
+
+// -----
+
+// Channels of 32x32 pixels are a page apart: weights stay as they lie, so that pixels, copied into panels, are lanes.
+#w = affine_map<(c, o) -> (o, c)>
+#t = affine_map<(c, o) -> (c, o)>
+#x = affine_map<(o, h, w, c) -> (c, h, w)>
+#k = affine_map<(o, h, w, c) -> (c, o)>
+#y = affine_map<(o, h, w, c) -> (o, h, w)>
+// CHECK: reason = "tasks copy the other factor, whose steps are whole pages apart, into a panel"
+// CHECK-LABEL: func.func @pages
+// CHECK-NOT: "pack"
+// CHECK-NOT: "transpose"
+// CHECK: linalg.generic {{.*}} ins(%arg0, %arg1 : tensor<16x32x32xf32>, tensor<128x16xf32>)
+func.func @pages(%data: tensor<16x32x32xf32>, %weights: tensor<128x16xf32> {mlopt.weight}) -> tensor<128x32x32xf32> {
+  %zero = arith.constant 0.0 : f32
+  %te = tensor.empty() : tensor<16x128xf32>
+  %turned = linalg.generic {indexing_maps = [#w, #t], iterator_types = ["parallel", "parallel"]} ins(%weights : tensor<128x16xf32>) outs(%te : tensor<16x128xf32>) attrs = {mlopt.op = "transpose"} {
+  ^bb0(%a: f32, %out: f32):
+    linalg.yield %a : f32
+  } -> tensor<16x128xf32>
+  %e = tensor.empty() : tensor<128x32x32xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<128x32x32xf32>) -> tensor<128x32x32xf32>
+  %r = linalg.generic {indexing_maps = [#x, #k, #y], iterator_types = ["parallel", "parallel", "parallel", "reduction"]}
+      ins(%data, %turned : tensor<16x32x32xf32>, tensor<16x128xf32>) outs(%f : tensor<128x32x32xf32>) attrs = {mlopt.op = "conv2d"} {
+  ^bb0(%a: f32, %b: f32, %out: f32):
+    %0 = arith.mulf %a, %b : f32
+    %1 = arith.addf %out, %0 : f32
+    linalg.yield %1 : f32
+  } -> tensor<128x32x32xf32>
+  return %r : tensor<128x32x32xf32>
+}

@@ -89,6 +89,16 @@ def test_pages_of_any_batch():
         Verifier(module, (x,), {}).check(compiled(x))
 
 
+@pytest.mark.parametrize("dtype", (torch.float32, *DTYPES), ids=str)
+@pytest.mark.parametrize("batch", [1, 3])
+def test_pixels_of_pages(batch, dtype):
+    """Channels a page apart, and no window: pixels are the lanes, and weights stay as they lie."""
+    module = Seq(nn.Conv2d(19, 128, 1), nn.ReLU(), nn.Conv2d(128, 64, 1)).eval().to(dtype)
+    compiled = check(module, torch.randn(batch, 19, 64, 32, dtype=dtype))
+    if dtype in (torch.float32, torch.float64):
+        assert not any("pack" in kernel.name for kernel in compiled.kernels)
+
+
 @pytest.mark.parametrize("window", LARGE)
 def test_large(window):
     make, shape = LARGE[window]
