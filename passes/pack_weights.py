@@ -47,7 +47,7 @@ from .structured import (
 )
 from .tiling.analysis import loops_in
 from .tiling.pads import fill_of_pad
-from .weights_in_place import can_read, least_rows, should_read
+from .weights_in_place import can_read, least_rows, read_in_place, should_read
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,7 @@ def _pack_all(function: ir.Operation, vector_bits: int) -> list[Decision]:
             reason = "it has rows enough to read them as they lie"  # and nothing of them is kept
         elif is_pages_apart(op, 1 - operand):
             reason = "tasks copy the other factor, whose steps are whole pages apart, into a panel"
-            _read_in_place(op, operand)
+            read_in_place(op, operand)  # not a transpose, whose columns would be the lanes
         else:
             reason = packing if isinstance(packing, str) else why_not_packed(op, packing) or ""
         kept = bytes_of(op.operands[operand], ASSUMED)
@@ -189,13 +189,6 @@ def is_pages_apart(op: ir.Operation, data: int) -> bool:
         return False
     apart = prod(shape[summed[0] + 1 :])
     return apart >= LANES and apart * bytes_of_element(op.operands[data]) % PAGE == 0
-
-
-def _read_in_place(op: ir.Operation, operand: int) -> None:
-    """Read weights as they lie, not as a transpose, whose columns would be the lanes."""
-    maps = maps_of(op)
-    op.operands[operand], maps[operand] = original(op, operand)
-    op.attributes["indexing_maps"] = indexing_maps(maps)
 
 
 def followers_of(value: ir.Value) -> set[ir.Value] | None:

@@ -74,10 +74,15 @@ def _read_all(function: ir.Operation) -> None:
     for op in structured_ops(function):
         number = None if op in joined else weights_factor(op, weights)
         if number is not None and can_read(op, number) and should_read(op, number, least):
-            maps = maps_of(op)
-            op.operands[number], maps[number] = original(op, number)
-            op.attributes["indexing_maps"] = indexing_maps(maps)
+            read_in_place(op, number)
     erase_dead(function)  # transposes of weights
+
+
+def read_in_place(op: ir.Operation, number: int) -> None:
+    """Have ``op`` read factor ``number`` as it lies, and not what moves it."""
+    maps = maps_of(op)
+    op.operands[number], maps[number] = original(op, number)
+    op.attributes["indexing_maps"] = indexing_maps(maps)
 
 
 def can_read(op: ir.Operation, number: int) -> bool:

@@ -19,8 +19,8 @@ from ..tiling import contraction
 from ..tiling.pads import fill_of_pad
 from ..tiling.registry import rule_of
 from ..tiling.stages import Stage, bits_of
+from .strips.nest import REGISTERS
 
-REGISTERS = 4  # of a strip, at most
 # Loads of a strip, one of each position of a window by its registers (twice so many, of every other column):
 # LLVM writes out the loops of so many, with masks that it knows. (5x5 of 16 columns on AVX2, but not of 20.)
 WRITTEN_OUT = 64
