@@ -37,20 +37,34 @@ def registers_of(domain: Domain, tiles: dict[Dim, int], threads: int) -> int:
     """The registers that a thread of an element-wise kernel needs: for its loads first, then to compute.
 
     Elements are counted twice then, as what is computed and what comes next of it. With more registers ptxas
-    works on more elements at once, while fewer blocks wait for memory. Where much is computed with one input
-    before another is used, ptxas would load that late: it has room beside all of the first. Of other kernels,
-    and of single elements, whose bodies have any size, they are as many as there are.
+    works on more elements at once, while fewer blocks wait for memory. Of other kernels, and of single
+    elements, whose bodies have any size, they are as many as there are.
     """
     covered = largest_tile(domain, tiles)
     if covered <= threads or any(rule_of(nest) is not elementwise for nest in domain.nests):
         return OTHER_REGISTERS
-    inputs = inputs_of(domain)
-    loaded = words_of(domain, inputs, tiles, threads)
+    loaded = words_of(domain, inputs_of(domain), tiles, threads)
     computed = -(-covered // threads) * max(widest_bytes(domain) // WORD, 1)
-    held = loaded + 3 * computed if len(inputs) > 1 and is_dear(domain) else max(loaded, 2 * computed)
+    held = max(loaded, 2 * computed)
     if results_of(domain) > 1:
         held = max(held, _most_at_once(domain, -(-covered // threads)))
     return min(max(held, FEWEST_REGISTERS - PLACES) + PLACES, OTHER_REGISTERS)
+
+
+def should_wait_for_loads(domain: Domain, tiles: dict[Dim, int], threads: int) -> bool:
+    """Whether a thread of an element-wise kernel is to compute nothing before all of its loads have come.
+
+    Where much is computed with one input before another is used, and registers are few, ptxas would load
+    that one when it is used.
+    """
+    if any(rule_of(nest) is not elementwise for nest in domain.nests) or not is_dear(domain):
+        return False
+    inputs, covered = inputs_of(domain), largest_tile(domain, tiles)
+    if len(inputs) < 2 or covered <= threads:
+        return False
+    loaded = words_of(domain, inputs, tiles, threads)
+    computed = -(-covered // threads) * max(widest_bytes(domain) // WORD, 1)
+    return loaded + 3 * computed > registers_of(domain, tiles, threads) - PLACES
 
 
 def _most_at_once(domain: Domain, elements: int) -> int:

@@ -46,6 +46,23 @@ func.func private @shared(%x: tensor<131072xf16>, %y: tensor<131072xf16>, %z: te
   return %a, %b : tensor<131072xf16>, tensor<131072xf16>
 }
 
+// erf of one input, and then the other: 8 elements of each wait in 24 registers, since both are loaded first.
+// CHECK-LABEL: @gated
+// CHECK-SAME: mlopt.schedule = {loads_first = array<i64: 1>, min_blocks = array<i64: 16>, tile = array<i64: 1024>, warps = array<i64: 4>}
+func.func private @gated(%x: tensor<131072xbf16>, %y: tensor<131072xbf16>, %p: tensor<131072xbf16>) -> tensor<131072xbf16> attributes {mlopt.kernel} {
+  %a = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
+      ins(%x, %y : tensor<131072xbf16>, tensor<131072xbf16>) outs(%p : tensor<131072xbf16>) {
+  ^bb0(%u: bf16, %v: bf16, %o: bf16):
+    %w = arith.extf %u : bf16 to f32
+    %e = math.erf %w : f32
+    %t = arith.extf %v : bf16 to f32
+    %s = arith.mulf %e, %t : f32
+    %r = arith.truncf %s : f32 to bf16
+    linalg.yield %r : bf16
+  } -> tensor<131072xbf16>
+  return %a : tensor<131072xbf16>
+}
+
 // Columns of unknown length: 16 loaded elements, as many totals, and places of the steps and of what is left.
 // CHECK-LABEL: @dynamic_columns
 // CHECK-SAME: mlopt.schedule = {min_blocks = array<i64: 10>, tile = array<i64: 32, 64>, warps = array<i64: 4>}

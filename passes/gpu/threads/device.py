@@ -30,6 +30,7 @@ from .grid import Loops
 from .index_type import index_type
 from .inner import emit_inner
 from .late import should_slice
+from .loads_first import emit_loads_first
 from .neighbours import bind_places, emit_neighbours
 from .straight import emit_straight
 from .striped import can_stripe
@@ -153,7 +154,10 @@ def _emit(
             else:
                 _bind_tasks(em, forall, _index(build, number))
                 with told_last(em):
-                    em.emit(work)
+                    if aligned and "loads_first" in schedule:
+                        emit_loads_first(em, work)
+                    else:
+                        em.emit(work)
         marker.erase()
         em.shared.close()
     return em
