@@ -80,8 +80,8 @@ class RaiseAttention(Pass):
 
     A CPU's task also has the few rows of one matrix, as in decoding, with its lanes along a key, if there are
     tasks enough (`are_enough`): else several kernels share the keys, and ``mlopt.rewrites`` says so. On a GPU
-    several blocks share them (mlopt-gpu-split-keys), if all sizes are known, or there are blocks enough
-    without; tensor cores make the scores of few rows of half floats, which are labelled ``row_scores``.
+    several blocks share them (mlopt-gpu-split-keys), if the number of rows is known; tensor cores make the
+    scores of few rows of half floats, which are labelled ``row_scores``.
 
     Effect: 1 kernel for 4, and 2 * rows * keys * 4 bytes less to move in either direction. One row of 12
     heads, 512 keys of 64 elements, one Zen 5 core: 37 µs for 40 in three kernels, 98 for 110 where the keys
@@ -139,16 +139,7 @@ def should_raise(found: Attention, machine: Machine) -> str | None:
         return None
     if maps_of(found.product)[-1].n_dims < 3:
         return "1 row of one matrix would be one task"
-    tasks = tasks_of(matrices)
-    return _cannot_share(found, tasks, machine) if machine.chips else _too_few_tasks(found, tasks, machine)
-
-
-def _cannot_share(found: Attention, tasks: int, machine: Machine) -> str | None:
-    """Why several kernels of a GPU are better than blocks of few rows, which cannot share keys then."""
-    if DYNAMIC not in found.product.results[0].type.shape or 2 * tasks >= machine.processors:
-        return None
-    blocks = "1 block" if tasks == 1 else f"{tasks} blocks"
-    return f"{blocks} of few rows would have all keys, as nobody knows how many there are to share"
+    return None if machine.chips else _too_few_tasks(found, tasks_of(matrices), machine)
 
 
 def _too_few_tasks(found: Attention, tasks: int, machine: Machine) -> str | None:

@@ -30,7 +30,15 @@ mlopt-gpu-last-blocks makes one scf.forall of the two. As many parts are read at
 flight; a loop runs through more of them. Parts are joined in their order: the same numbers at each call. A
 part without a key that counts has the maximum -inf, and weighs nothing.
 
-Legal for a loop over a known number of keys, and a known number of tasks. Which kernels have ``parts``, and
+Where nobody knows how many keys there are, as in a cache that grows, so does a part's length, and a part may
+be empty; the number of parts stays::
+
+    scf.forall (%p, %h) = (0, 0) to (16, 8) step (1, 1) {
+      %length = affine.apply (n ceildiv (64 * 16) * 64)
+      %n0 = %p * %length
+      %r:3 = scf.for %n = %n0 to (min of %n0 + %length, n, and %n0 or more) step %c64 …
+
+Legal for a known number of tasks. Which kernels have ``parts``, and
 how many, is the schedule's: mlopt-schedule compares blocks with parts and without (`attention_blocks`). Runs
 behind mlopt-gpu-late-scales, whose factor exponents of parts have, too, and before mlopt-gpu-split-masks.
 
@@ -47,7 +55,7 @@ from math import ceil, prod
 from typing import ClassVar
 
 from mlir import ir
-from mlir.dialects import affine, memref, scf, vector
+from mlir.dialects import affine, arith, memref, scf, vector
 
 from ...dialects.attributes import SCHEDULE, SUMS
 from ..base import Pass, PassError
@@ -87,24 +95,25 @@ class SplitKeys(Pass):
 
 def _split(forall: ir.Operation, found: Keys, parts: int) -> list[ir.Value]:
     """Divide the tasks, and write those that join parts; the new arguments of the kernel."""
-    kernel, loop = forall.parent.operation, found.loop
-    length = ceil(ceil(found.keys / found.step) / parts) * found.step
-    number = ceil(found.keys / length)
+    kernel, loop, bounds = forall.parent.operation, found.loop, Loops.of(forall)
+    all_keys, length = parts, 1  # what the new loop over tasks runs through, and its step
+    if found.keys is not None:
+        all_keys, length = found.keys, ceil(ceil(found.keys / found.step) / parts) * found.step
+        parts = ceil(found.keys / length)
     kinds = [ir.VectorType(result.type) for result in loop.results]
     buffers = [
-        _argument(kernel, ir.MemRefType.get([number, *found.counts, *kind.shape], kind.element_type))
+        _argument(kernel, ir.MemRefType.get([parts, *found.counts, *kind.shape], kind.element_type))
         for kind in kinds
     ]
     with ir.InsertionPoint.after(forall):
-        _write_joins(forall, found, buffers, number)
+        _write_joins(forall, found, buffers, parts)
     _erase_behind(loop)
     with ir.InsertionPoint(forall):
-        bounds = Loops.of(forall)
         divided = scf.ForallOp(
-            [0] * (bounds.rank + 1), [found.keys, *bounds.bounds], [length, *bounds.steps], []
+            [0] * (bounds.rank + 1), [all_keys, *bounds.bounds], [length, *bounds.steps], []
         )
         SCHEDULE.set(divided.operation, SCHEDULE.get(forall) or {})
-    start, *places = divided.induction_variables
+    part, *places = divided.induction_variables
     own = forall.regions[0].blocks[0]
     with ir.InsertionPoint(divided.body):
         end = scf.InParallelOp().operation
@@ -113,17 +122,30 @@ def _split(forall: ir.Operation, found: Keys, parts: int) -> list[ir.Value]:
     for op in block_ops(forall)[:-1]:
         op.move_before(end)
     with ir.InsertionPoint(loop), loop.location:
-        loop.operands[0], loop.operands[1] = start, _end(start, length, found.keys)
+        loop.operands[0], loop.operands[1] = (
+            _unknown_keys(part, found, parts)
+            if found.keys is None
+            else (part, _end(part, length, found.keys))
+        )
     with ir.InsertionPoint(end), loop.location:
         tasks = [
             _divided(place, size)
-            for place, size in zip((start, *places), (length, *bounds.steps), strict=True)
+            for place, size in zip((part, *places), (length, *bounds.steps), strict=True)
         ]
         for result, kind, buffer in zip(loop.results, kinds, buffers, strict=True):
             indices = [*tasks, *(index_constant(0) for _ in kind.shape)]
             vector.TransferWriteOp(None, result, buffer, indices, *_lies_within(buffer, kind))
     forall.erase()
     return buffers
+
+
+def _unknown_keys(part: ir.Value, found: Keys, parts: int) -> tuple[ir.Value, ir.Value]:
+    """The first key of a part, by its number, and the one after its last, of whole steps but for the end."""
+    keys = found.loop.operands[1]
+    steps = ir.AffineExpr.get_ceil_div(ir.AffineDimExpr.get(0), found.step * parts) * found.step
+    length = affine.apply(ir.AffineMap.get(1, 0, [steps]), [keys])
+    start = arith.muli(part, length)
+    return start, arith.maxsi(start, arith.minsi(arith.addi(start, length), keys))
 
 
 def _write_joins(forall: ir.Operation, found: Keys, buffers: Sequence[ir.Value], parts: int) -> None:

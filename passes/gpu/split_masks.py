@@ -36,6 +36,7 @@ from mlir.dialects import affine, arith
 from ...dialects.attributes import MMA
 from ..base import Pass
 from ..constants import index_constant, integer_of, literal_of
+from ..divisors import divisor
 from ..operations import block_ops, defining_op, nested_ops
 from ..reshapes import RESHAPES
 from ..structured import is_used
@@ -43,7 +44,6 @@ from .grids import grids_of
 from .layouts.access import access_of
 from .layouts.linear import Linear, linear_of
 from .layouts.tiles import is_tile, sizes_of
-from .threads.grid import Loops
 
 _SLT, _SGE = 2, 5  # of arith.cmpi
 _PURE = ("arith.", "vector.step", *RESHAPES)
@@ -94,12 +94,9 @@ def masks_of(loop: ir.Operation) -> list[Mask]:
 
 
 def begins_at_step(loop: ir.Operation) -> bool:
-    """Whether a loop begins at 0, or where its task does, after whole steps."""
-    first, step = loop.operands[0], integer_of(loop.operands[2])
-    if integer_of(first) is not None or not isinstance(first, ir.BlockArgument):
-        return integer_of(first) == 0
-    grid = first.owner.owner
-    return bool(grid.name == "scf.forall" and Loops.of(grid).steps[first.arg_number] % step == 0)
+    """Whether a loop begins after whole steps."""
+    step = integer_of(loop.operands[2])
+    return step is not None and divisor(loop.operands[0]) % step == 0
 
 
 def _mask(loop: ir.Operation, op: ir.Operation) -> Mask | None:

@@ -75,7 +75,7 @@ class Attention:
 
     ``kind``: the type of these as machines call it, ``bytes``: of an element. ``score_bytes``: what is read
     for each score, as of a mask, which has ``mask_bytes``. ``causal``: no key is behind a row's own position.
-    ``divides``: the keys may be divided, as their number is known, and that of the tasks.
+    ``divides``: the keys may be divided, as the number of tasks is known.
     """
 
     rows: int

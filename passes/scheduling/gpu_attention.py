@@ -81,7 +81,7 @@ def plain_parts(domain: Domain, nest: Nest, tiles: dict[Dim, int], processors: i
     loops = domain.loops(nest)
     rows, keys = [loops[loop] for loop in attention.rows_of(nest)], loops[nest.reductions[0]]
     inner = row_dim(domain, nest)
-    known = all(dim.extent is not None for dim in (*rows, keys))
+    known = all(dim.extent is not None for dim in rows)
     if not known or attention.causal_loop(nest) is not None or (inner is not None and _extent(inner) > FEW):
         return 1
     steps = ceil(_extent(keys) / (tiles[keys] or max(_extent(keys), 1)))
@@ -138,7 +138,7 @@ def _attention(domain: Domain, nest: Nest, scores: Nest, size: int) -> Attention
         score_bytes=sum(map(bytes_of, masks)),
         mask_bytes=sum(map(_bytes, masks)),
         causal=attention.causal_loop(nest) is not None,
-        divides=all(dim.extent is not None for dim in (*rows, keys)),
+        divides=all(dim.extent is not None for dim in rows),
     )
 
 

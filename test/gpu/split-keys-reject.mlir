@@ -35,7 +35,7 @@ func.func private @tasks(%x: memref<?x512xf32>, %o: memref<?xf32>) attributes {m
 
 // -----
 
-// The number of keys is not known.
+// Keys before the first are no part's.
 func.func private @keys(%x: memref<8x?xf32>, %o: memref<8xf32>) attributes {mlopt.kernel, mlopt.schedule = {min_blocks = array<i64: 1>, parts = array<i64: 2>, tile = array<i64: 1, 64>, warps = array<i64: 1>}} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -43,9 +43,9 @@ func.func private @keys(%x: memref<8x?xf32>, %o: memref<8xf32>) attributes {mlop
   %pad = arith.constant 0.0 : f32
   %size = memref.dim %x, %c1 : memref<8x?xf32>
   %zero = arith.constant dense<0.0> : vector<1xf32>
-  // expected-error @+1 {{split-keys: its loop does not run from 0 over a known number of keys; leave parts}}
+  // expected-error @+1 {{split-keys: its loop does not run over keys from 0 on, in steps of a known length; leave parts}}
   scf.forall (%i) in (8) {
-    %r = scf.for %n = %c0 to %size step %c64 iter_args(%acc = %zero) -> (vector<1xf32>) {
+    %r = scf.for %n = %c64 to %size step %c64 iter_args(%acc = %zero) -> (vector<1xf32>) {
       %v = vector.transfer_read %x[%i, %n], %pad {in_bounds = [true, false]} : memref<8x?xf32>, vector<1x64xf32>
       %s = vector.multi_reduction <add>, %v, %acc [1] : vector<1x64xf32> to vector<1xf32>
       scf.yield %s : vector<1xf32>

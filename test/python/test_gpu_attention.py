@@ -128,6 +128,38 @@ def test_few_rows_without_tensor_cores() -> None:
     torch.testing.assert_close(made.double(), exact, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.parametrize("chip", ["sm_80", "sm_90a"])
+@pytest.mark.parametrize("kind", ["grouped", "masked", "f32"])
+def test_few_rows_of_any_number_of_keys(kind: str, chip: str) -> None:
+    """A cache that grows: one kernel whose blocks share the keys, of which some may have none."""
+    groups = 4 if kind == "grouped" else 1
+    dtype = torch.float32 if kind == "f32" else torch.bfloat16
+
+    def inputs(keys: int) -> list[Tensor]:
+        made = [each.to(dtype) for each in qkv(1, keys, 64, torch.bfloat16, 2, groups)]
+        return [*made, torch.rand(1, keys) > 0.4] if kind == "masked" else made
+
+    def attention(*inputs: Tensor) -> Tensor:
+        mask = dict(zip(("attn_mask",), inputs[3:], strict=False))
+        return scaled_dot_product_attention(*inputs[:3], **mask, enable_gqa=groups > 1)
+
+    keys = torch.export.Dim("keys", min=1, max=4096)
+    sizes = [{}, {2: keys}, {2: keys}, {1: keys}][: 4 if kind == "masked" else 3]
+    example = inputs(96)
+    compiled = mlopt.jit(
+        attention, *example, dynamic_shapes=(tuple(sizes),), target=f"cuda:{chip}", device="emulator"
+    )
+    assert len(compiled.kernels) == 1 and "mlopt.last_arrival" in compiled.asm["layouts"]
+    assert compiled.report.gpu.spills == 0
+    for count in (1, 15, 16, 17, 64, 129, 1000):
+        given = inputs(count)
+        if kind == "f32":
+            exact = attention(*(each.double() for each in given))
+            torch.testing.assert_close(compiled(*given).double(), exact, rtol=1e-5, atol=1e-6)
+        else:
+            check_values(compiled(*given), attention, given)
+
+
 def test_few_rows_in_any_order_of_warps() -> None:
     """Whichever block of a tile is the last; no bank conflicts, and the bytes of keys and values, once."""
     q, k, v = qkv(4, 500, 64, torch.bfloat16, heads=2)

@@ -19,11 +19,12 @@ _FOR, _REDUCTION = "scf.for", "vector.multi_reduction"
 class Keys:
     """A loop over so many ``keys``, ``step`` at a time, that carries a maximum, a sum and weighted sums.
 
-    ``factor``: of exponents, that are powers of two then; None: they are of e.
+    ``keys``: None if nobody knows how many. ``factor``: of exponents, that are powers of two then; None:
+    they are of e.
     """
 
     loop: ir.Operation
-    keys: int
+    keys: int | None
     step: int
     counts: tuple[int, ...]
     factor: float | None
@@ -39,8 +40,8 @@ def can_split(forall: ir.Operation) -> Keys | str:
         return "the number of its tasks is not known"
     (loop,) = loops
     first, last, step = map(integer_of, list(loop.operands)[:3])
-    if first != 0 or last is None or step is None:
-        return "its loop does not run from 0 over a known number of keys"
+    if first != 0 or step is None:
+        return "its loop does not run over keys from 0 on, in steps of a known length"
     kept = _kept(loop)
     if kept is None:
         return "its loop carries no running maximum with sums that its exponential scales"
