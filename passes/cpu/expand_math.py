@@ -16,7 +16,9 @@ magnitudes (test/python/test_math.py); NaN, infinities, zeros and denormals as i
 
 exp of f64 is off by 0.9 ulp of its own. `maximumf` and `minimumf` (f64 too) do not tell zeros by their
 signs, which takes LLVM a longer sequence; of a constant they are one comparison. powf by 2, 3, ±0.5, -1
-and -2 is what eager makes of it; 1 + tanh(x), of GELU, is 2 / (1 + exp(-2x)), and 1 + erf(x) is
+and -2 is what eager makes of it. An exp of 0 at most, and one that 1 is added to, is multiplied by one power
+of two, where others take two, so that each is a normal number (a softmax of 4096x1024 on one Zen 3 core 2.0
+ms, and 2.3; SiLU of 2^20 0.45, and 0.49). 1 + tanh(x), of GELU, is 2 / (1 + exp(-2x)), and 1 + erf(x) is
 1 - erf(|x|) or 2 less that: 1.5 ulp from 0 on, off by 1.3e-7 below (and by 3e-5 of itself from -4.2 on, but
 where a register is a table). Other functions, and other ones of f64, stay for convert-math-to-libm.
 Effect: exp takes 0.18 ns an element (0.20 without lookups) where libm takes 3, GELU with erf 0.30 (0.40
@@ -50,9 +52,9 @@ from .polynomials import (  # noqa: F401 (they register when they are imported)
     trigonometry,
 )
 from .polynomials.lanes import Lanes, splat
-from .polynomials.registry import EXP_NOT_POSITIVE, ONE_PLUS_ERF, ONE_PLUS_TANH, RULES
+from .polynomials.registry import EXP_NOT_POSITIVE, ONE_PLUS_ERF, ONE_PLUS_EXP, ONE_PLUS_TANH, RULES
 
-_PLUS_ONE = {"math.tanh": ONE_PLUS_TANH, "math.erf": ONE_PLUS_ERF}
+_PLUS_ONE = {"math.exp": ONE_PLUS_EXP, "math.tanh": ONE_PLUS_TANH, "math.erf": ONE_PLUS_ERF}
 
 
 @dataclass(frozen=True)
@@ -73,7 +75,7 @@ class CpuExpandMath(Pass):
         bits = _float_bits(op)
         below = function_below(op) if bits == 32 else None
         rule = RULES.get((_name_of(op) if below is None else _PLUS_ONE[below.name], bits))
-        if rule is None or is_in_sum(op):
+        if rule is None or (bits == 32 and is_in_sum(op)):
             return
         with ir.InsertionPoint(op), op.location:
             builder = Lanes.like(op.results[0].type, self.vector_bits)

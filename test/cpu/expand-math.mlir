@@ -99,13 +99,43 @@ func.func @one_plus_erf(%x: vector<8xf32>) -> vector<8xf32> {
   return %y : vector<8xf32>
 }
 
-// Of f64 there is exp.
+// To an exp: times one power of two and 2, since what is less than 2^-125 vanishes.
+// CHECK-LABEL: func.func @one_plus_exp
+// CHECK-NOT: math.exp
+// CHECK-NOT: arith.shrsi
+// CHECK: %[[POWER:.*]] = arith.bitcast %{{.*}} : vector<8xi32> to vector<8xf32>
+// CHECK: %[[HALF:.*]] = arith.mulf %{{.*}}, %[[POWER]]
+// CHECK: %[[E:.*]] = arith.mulf %[[HALF]], %{{.*}}
+// CHECK: %[[Y:.*]] = arith.addf %[[E]], %
+// CHECK-NEXT: return %[[Y]]
+func.func @one_plus_exp(%x: vector<8xf32>) -> vector<8xf32> {
+  %one = arith.constant dense<1.0> : vector<8xf32>
+  %t = math.exp %x : vector<8xf32>
+  %y = arith.addf %one, %t : vector<8xf32>
+  return %y : vector<8xf32>
+}
+
+// An exp of 0 at most, of a softmax: times 2^(n + 32) and 2^-32, right into the denormals.
+// CHECK-LABEL: func.func @not_positive
+// CHECK-NOT: arith.shrsi
+// CHECK: %[[POWER:.*]] = arith.bitcast %{{.*}} : vector<8xi32> to vector<8xf32>
+// CHECK: %[[RAISED:.*]] = arith.mulf %{{.*}}, %[[POWER]]
+// CHECK: %[[Y:.*]] = arith.mulf %[[RAISED]], %{{.*}}
+// CHECK-NEXT: return %[[Y]]
+func.func @not_positive(%x: vector<8xf32>) -> vector<8xf32> {
+  %y = math.exp %x {mlopt.not_positive} : vector<8xf32>
+  return %y : vector<8xf32>
+}
+
+// Of f64 there is exp, also where 1 is added to it.
 // CHECK-LABEL: func.func @exp_of_doubles
 // CHECK-NOT: math.exp
 // CHECK-COUNT-12: math.fma %{{.*}} : vector<4xf64>
 // CHECK: return
 func.func @exp_of_doubles(%x: vector<4xf64>) -> vector<4xf64> {
-  %y = math.exp %x : vector<4xf64>
+  %one = arith.constant dense<1.0> : vector<4xf64>
+  %t = math.exp %x : vector<4xf64>
+  %y = arith.addf %t, %one : vector<4xf64>
   return %y : vector<4xf64>
 }
 

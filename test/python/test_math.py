@@ -204,6 +204,19 @@ def test_one_plus_erf(lanes: int, vector_bits: int) -> None:
 
 
 @pytest.mark.parametrize(("lanes", "vector_bits"), SHAPES)
+def test_exp_not_positive(lanes: int, vector_bits: int) -> None:
+    """As in a softmax: right into the denormals, NaN and -inf as in C."""
+    x = samples(20011)
+    x = np.where(np.isnan(x), x, -np.abs(x))
+    x[: len(x) // 4] = np.linspace(-110, 0, len(x) // 4, dtype=np.float32)
+    body = "%y = math.exp %x0 {mlopt.not_positive} : TYPE"
+    got = build(loop(lanes, "f32", body), vector_bits)(x, dtype=np.float32)
+    with np.errstate(invalid="ignore"):
+        expected = np.exp(x.astype(np.float64))
+    check(x, got, expected, LIMITS["exp"])
+
+
+@pytest.mark.parametrize(("lanes", "vector_bits"), SHAPES)
 def test_sigmoid(lanes: int, vector_bits: int) -> None:
     body = """
         %one = arith.constant ONE : TYPE

@@ -7,14 +7,14 @@ from mlir.dialects import arith, math
 
 from .lanes import Lanes
 from .rare import unless_rare
-from .registry import EXP_NOT_POSITIVE, ONE_PLUS_TANH, expands
+from .registry import EXP_NOT_POSITIVE, ONE_PLUS_EXP, ONE_PLUS_TANH, expands
 
 LOG2_E = 1.4426950408889634
 # ln 2 in two parts: the first has few bits, so that its product with n is exact.
 LN2_HIGH = 0.693145751953125
 LN2_LOW = 1.428606765330187e-06
 
-_OVERFLOWS = 88.0
+_OVERFLOWS, _VANISHES = 88.0, -105.0
 
 # (exp(r) - 1 - r) / r² for |r| <= ln2 / 2, relative to exp and to expm1; and (2^r - 1) / r for |r| <= 1/2.
 _EXP = (
@@ -47,26 +47,36 @@ _EXP2 = (
 
 @expands("math.exp")
 def exp(b: Lanes, operands: list[ir.Value]) -> ir.Value:
-    """From 88.8 on infinite, as that of 90 is."""
-    return exp_not_positive(b, [b.at_most(operands[0], 90.0)])
+    """`2^n * exp(x - n ln2)`; from 88.8 on infinite, as that of 90 is."""
+    x = b.at_least(b.at_most(operands[0], 90.0), _VANISHES)
+    if b.has_lookup:
+        return _exp_from_table(b, x)
+    n, n_int, r = _reduce(b, x)
+    return b.scale(b.polynomial(r, (1.0, 1.0, *_EXP)), n, n_int)
 
 
 @expands(EXP_NOT_POSITIVE)
 def exp_not_positive(b: Lanes, operands: list[ir.Value]) -> ir.Value:
-    """`2^n * exp(x - n ln2)`; where a register is a table for the powers of two, n is in sixteenths.
-
-    x is at most 90, or NaN.
-    """
-    x = b.at_least(operands[0], -105.0)
+    """The same without what only large numbers need."""
+    x = b.at_least(operands[0], _VANISHES)
     if b.has_lookup:
         return _exp_from_table(b, x)
-    n, n_int, r = _reduce(b, x)
-    p = b.polynomial(r, (1.0, 1.0, *_EXP))
-    return b.scale(p, n, n_int)
+    _, n_int, r = _reduce(b, x)
+    return b.scale_once(b.polynomial(r, (1.0, 1.0, *_EXP)), n_int, 32)
+
+
+@expands(ONE_PLUS_EXP)
+def one_plus_exp(b: Lanes, operands: list[ir.Value]) -> ir.Value:
+    """What is less than 2^-125 is nothing beside 1."""
+    x = b.at_least(b.at_most(operands[0], 88.9), -86.0)
+    if b.has_lookup:
+        return b.add(_exp_from_table(b, x), b.const(1.0))
+    _, n_int, r = _reduce(b, x)
+    return b.add(b.scale_once(b.polynomial(r, (1.0, 1.0, *_EXP)), n_int, -1), b.const(1.0))
 
 
 def _exp_from_table(b: Lanes, x: ir.Value) -> ir.Value:
-    """`2^floor(n) (t + t (exp(r) - 1))` with `t` = 2^(n - floor(n)): three multiply-adds less."""
+    """`2^floor(n) (t + t (exp(r) - 1))`, t = 2^(n - floor(n)), n in sixteenths: three multiply-adds less."""
     n, index = b.round_to_part(x, LOG2_E, 16)
     r = b.fma(n, b.const(-LN2_LOW), b.fma(n, b.const(-LN2_HIGH), x))
     power = b.lookup(index, [2 ** (sixteenth / 16) for sixteenth in range(16)])
@@ -113,7 +123,7 @@ def tanh(b: Lanes, operands: list[ir.Value]) -> ir.Value:
 def one_plus_tanh(b: Lanes, operands: list[ir.Value]) -> ir.Value:
     """`2 / (1 + exp(-2 x))`, which is as exact far below 0, where tanh is nearly -1."""
     (x,) = operands
-    return b.div(b.const(2.0), b.add(b.const(1.0), exp(b, [b.mul(x, b.const(-2.0))])))
+    return b.div(b.const(2.0), one_plus_exp(b, [b.mul(x, b.const(-2.0))]))
 
 
 @expands("math.sinh")

@@ -12,6 +12,7 @@ from .lanes import Lanes
 Rule = Callable[[Lanes, list[ir.Value]], ir.Value]
 
 # As if they were ops.
+ONE_PLUS_EXP = "1 + math.exp"
 ONE_PLUS_TANH = "1 + math.tanh"
 ONE_PLUS_ERF = "1 + math.erf"
 EXP_NOT_POSITIVE = "math.exp of 0 at most"
