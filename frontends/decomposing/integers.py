@@ -22,6 +22,14 @@ def _abs(x: Tensor) -> Any:
     return x.clone() if x.dtype == torch.uint8 else NotImplemented
 
 
+@ours(aten.full_like.default)
+def _full_like(x: Tensor, number: Any, *, dtype: torch.dtype | None = None, **_: Any) -> Any:
+    """torch-mlir has none of uint8, and takes a constant for one of int8, unless it cannot see it is one."""
+    if (dtype or x.dtype) != torch.uint8:
+        return NotImplemented
+    return (torch.arange(1) + number).to(torch.uint8).reshape(()).expand(x.shape).clone()
+
+
 @ours(aten.mul.Tensor)
 def _mul(x: Tensor, y: Any) -> Any:
     """An 8-bit integer by a number or a bool: torch-mlir crashes."""

@@ -272,3 +272,13 @@ def test_other_reductions_over_a_dynamic_size_take_nothing():
 
     compiled = mlopt.jit(function, torch.randn(4, 3), dynamic_shapes=({0: torch.export.Dim("rows")},))
     assert_same(compiled(torch.randn(0, 3)), function(torch.randn(0, 3)))
+
+
+@pytest.mark.parametrize("dtype", [torch.uint8, torch.int8, torch.bool, torch.bfloat16])
+def test_constants_of_each_dtype(dtype):
+    def constants(x):
+        return torch.full_like(x, 1), torch.zeros_like(x), x.new_full((2, 3), 1), torch.empty_like(x).fill_(1)
+
+    x = torch.ones(3, 4).to(dtype)
+    for made, wanted in zip(mlopt.jit(constants, x)(x), constants(x), strict=True):
+        assert made.dtype == wanted.dtype and torch.equal(made, wanted)
