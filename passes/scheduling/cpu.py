@@ -7,7 +7,7 @@ are a few of them to try (`CANDIDATES`).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import ceil, prod
 
@@ -260,7 +260,10 @@ def _choose_contraction(domain: Domain, nest: Nest, tiles: dict[Dim, int], tasks
         while _count(domain, tiles) < tasks and now > LANES:
             tiles[lanes] = now = LANES * ceil(now / LANES / 2)
     if not domain.stages:
-        _split_rows(domain, rows, tiles, 0 if windows else PANEL_ROWS, max(tasks // 2, 1))
+        # A window's strips lie along its columns, the first of its rows: fewer of them are shorter ones.
+        halves = dict.fromkeys(reversed(rows[1:]), (1, 1)) if windows else {}
+        halves |= {dim: (FEWEST_ROWS, 4) for dim in rows if dim not in halves}
+        _split_rows(domain, halves, tiles, 0 if windows else PANEL_ROWS, max(tasks // 2, 1))
 
 
 def _is_wide(nest: Nest) -> bool:
@@ -269,26 +272,29 @@ def _is_wide(nest: Nest) -> bool:
 
 
 def _split_rows(
-    domain: Domain, rows: Sequence[Dim], tiles: dict[Dim, int], start: int, processors: int
+    domain: Domain, halves: Mapping[Dim, tuple[int, int]], tiles: dict[Dim, int], start: int, processors: int
 ) -> None:
     """Halve the block where ``processors`` gain more by it than one loses, until each of them has two.
 
-    A block takes as long as its rows and ``start`` more, for what they share. Nobody knows the number of
+    ``halves``: the dims to halve, the first that has more than so many elements, to a multiple of so many. A
+    block takes as long as its rows and ``start`` more, for what they share. Nobody knows the number of
     processors here: the product of one's and many's time is the least. A dynamic dim is taken for so few rows
-    that it is halved while there are too few tasks.
+    that it is halved while there are too few tasks. A window's rows are halved before its columns: 48
+    channels of 35x35 by 5x5 on a Zen 3 core 1.8 ms, 2.9 with columns halved.
     """
-    size = {dim: tiles[dim] or dim.extent or 1 for dim in rows}
+    size = {dim: tiles[dim] or dim.extent or 1 for dim in halves}
     best, least = dict(tiles), None
     while True:
         count = _count(domain, tiles)
         block = prod(size.values()) + start
         time = count * ceil(count / processors) * block**2
-        if least is None or time <= least:
+        if least is None or time < least or (time == least and start):
             best, least = dict(tiles), time
-        split = next((dim for dim in rows if size[dim] > FEWEST_ROWS), None)
+        split = next((dim for dim, (fewest, _) in halves.items() if size[dim] > fewest), None)
         if split is None or count >= 2 * processors:
             break
-        tiles[split] = size[split] = 4 * ceil(size[split] / 8)
+        step = halves[split][1]
+        tiles[split] = size[split] = step * ceil(size[split] / (2 * step))
     tiles.update(best)
 
 

@@ -96,7 +96,8 @@ def batch_loops(nest: Nest) -> set[int]:
 def lane_loop(nest: Nest) -> int:
     """The parallel loop along which a factor is contiguous and that the other does not have.
 
-    If both have one, the one along which the result is contiguous; if none has, the result's last.
+    If both have one, the one along which the result is contiguous, but of a window the second factor's, its
+    weights': rows of pixels are contiguous where it has one column. If none has, the result's last.
     """
     loop = nest.once(_lane_loop)
     return nest.writes[0].indices[-1].loops[0] if loop is None else loop
@@ -155,7 +156,8 @@ def _lane_loop(nest: Nest) -> int | None:
     candidates = [_own_last_loop(nest, other, one), _own_last_loop(nest, one, other)]
     written = nest.writes[0].indices[-1].loops if nest.writes[0].indices else ()
     found = [loop for loop in candidates if loop is not None]
-    return next((loop for loop in found if loop in written), found[0] if found else None)
+    is_window = len(nest.reductions) > 1
+    return next((loop for loop in found if loop in written or is_window), found[0] if found else None)
 
 
 def _own_last_loop(nest: Nest, access: Access, other: Access) -> int | None:
