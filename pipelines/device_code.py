@@ -9,11 +9,14 @@ from mlir import ir
 from mlir.dialects import gpu
 
 from ..passes.side_by_side import side_by_side
+from ..runtime.cuda.ptx import generate_ptx
 from .device_parts import devices_of, functions_of, name_of, part_of, shares_of
 from .diagnostics import PipelineError
 from .driver import run_pipeline
 
 _TO_PTX = "builtin.module(gpu-module-to-binary{format=isa})"
+_LIBDEVICE = "__nv_"
+_TARGET = re.compile(r'(chip|features) = "([^"]*)"')  # of #nvvm.target
 _MARK = "\t// .globl\t"  # before each kernel; variables are behind the first one's
 _ENTRY = ".visible .entry "
 _FUNCTION = re.compile(r"^(?:\.\w+ )?\.func\b", re.MULTILINE)
@@ -45,11 +48,24 @@ def take_ptx(module: ir.Module) -> str:
 def _ptx_of(device: ir.Operation, kernels: Collection[str]) -> str:
     """The PTX of some ``kernels`` of a gpu.module, which stays as it is."""
     alone = part_of(device, kernels)
+    if not _calls_libdevice(device):
+        (part,) = devices_of(alone.operation)
+        (target,) = part.attributes["targets"]
+        told = dict(_TARGET.findall(str(target)))
+        return generate_ptx(part, told["chip"], told["features"])
     run_pipeline(alone.operation, _TO_PTX)
     (binary,) = alone.body.operations
     (code,) = (gpu.ObjectAttr(found).object for found in binary.attributes["objects"])
     text: str = code.rstrip(b"\0").decode()
     return text
+
+
+def _calls_libdevice(device: ir.Operation) -> bool:
+    """Whether device functions call what MLIR has with it, and links."""
+    ops = device.regions[0].blocks[0].operations
+    return any(
+        op.operation.name == "llvm.func" and name_of(op.operation).startswith(_LIBDEVICE) for op in ops
+    )
 
 
 def _joined(texts: Sequence[str], kernels: Sequence[str]) -> str:

@@ -23,9 +23,9 @@ def devices_of(module: ir.Operation) -> list[ir.Operation]:
 
 
 def functions_of(device: ir.Operation) -> list[ir.Operation]:
-    """The functions that a gpu.module defines; what it declares each part has."""
+    """The kernels of a gpu.module; what else it has, declared or called by kernels, each part has."""
     ops = [op.operation for op in device.regions[0].blocks[0].operations]
-    return [op for op in ops if op.name == "llvm.func" and len(op.regions[0].blocks)]
+    return [op for op in ops if op.name == "llvm.func" and "nvvm.kernel" in op.attributes]
 
 
 def name_of(op: ir.Operation) -> str:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import ctypes
 import functools
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from ctypes import byref, c_void_p
 from dataclasses import dataclass
 
@@ -87,15 +87,22 @@ def generate(
 ) -> ObjectCode:
     """Translate, optimize and assemble ``module``, whose ops are all of the ``llvm`` dialect."""
     target = target or Target.resolve()
+    with translated(module.operation) as (llvm_module, diagnostics):
+        return _compile(llvm_module, target, opt_level, diagnostics, want_llvm_ir, want_assembly)
+
+
+@contextmanager
+def translated(module: ir.Operation) -> Iterator[tuple[int, list[str]]]:
+    """A module in the llvm dialect as LLVM's, and the list that errors about it are added to."""
     with _context() as (context, diagnostics):
-        llvm_module = mlir_capi().mlirTranslateModuleToLLVMIR(operation_pointer(module.operation), context)
+        llvm_module = mlir_capi().mlirTranslateModuleToLLVMIR(operation_pointer(module), context)
         if not llvm_module:
             raise CodegenError(
                 "the module cannot be translated to LLVM IR; ops that are not of the llvm dialect: "
                 + (", ".join(_foreign_ops(module)) or "none, see the diagnostics above")
             )
         try:
-            return _compile(llvm_module, target, opt_level, diagnostics, want_llvm_ir, want_assembly)
+            yield llvm_module, diagnostics
         finally:
             llvm().LLVMDisposeModule(llvm_module)
 
@@ -103,28 +110,25 @@ def generate(
 def _compile(
     module: int, target: Target, opt_level: int, diagnostics: list[str], want_ir: bool, want_assembly: bool
 ) -> ObjectCode:
-    with _target_machine(target, opt_level) as machine:
+    with _machine(target, opt_level) as machine:
         _prepare_module(module, machine, target)
-        _optimize(module, machine, opt_level, diagnostics)
+        optimize(module, machine, f"default<O{opt_level}>", diagnostics)
         text = take_string(llvm().LLVMPrintModuleToString(module)) if want_ir else ""
         assembly = ""
         if want_assembly:
             # Code generation rewrites the IR that it is given, hence the copy.
             copy = llvm().LLVMCloneModule(module)
             try:
-                assembly = _emit(copy, machine, ASSEMBLY_FILE, diagnostics).decode()
+                assembly = emit(copy, machine, ASSEMBLY_FILE, diagnostics).decode()
             finally:
                 llvm().LLVMDisposeModule(copy)
-        return ObjectCode(_emit(module, machine, OBJECT_FILE, diagnostics), text, assembly)
+        return ObjectCode(emit(module, machine, OBJECT_FILE, diagnostics), text, assembly)
 
 
 def _prepare_module(module: int, machine: int, target: Target) -> None:
     """Set the triple, the data layout and the function attributes that depend on the target."""
     lib = llvm()
-    lib.LLVMSetTarget(module, TRIPLE)
-    layout = lib.LLVMCreateTargetDataLayout(machine)
-    lib.LLVMSetModuleDataLayout(module, layout)
-    lib.LLVMDisposeTargetData(layout)
+    set_target(module, TRIPLE, machine)
     width = str(target.vector_bits).encode()
     function = lib.LLVMGetFirstFunction(module)
     while function:
@@ -139,10 +143,20 @@ def _prepare_module(module: int, machine: int, target: Target) -> None:
         raise CodegenError(f"the translated module is not valid LLVM IR: {text}")
 
 
-def _optimize(module: int, machine: int, opt_level: int, diagnostics: list[str]) -> None:
+def set_target(module: int, triple: bytes, machine: int) -> None:
+    """Say what code will be generated for: the ``machine``, one of the ``triple``'s."""
+    lib = llvm()
+    lib.LLVMSetTarget(module, triple)
+    layout = lib.LLVMCreateTargetDataLayout(machine)
+    lib.LLVMSetModuleDataLayout(module, layout)
+    lib.LLVMDisposeTargetData(layout)
+
+
+def optimize(module: int, machine: int, passes: str, diagnostics: list[str]) -> None:
+    """Run LLVM's ``passes``, a pipeline's text."""
     lib = llvm()
     builder_options = lib.LLVMCreatePassBuilderOptions()
-    error = lib.LLVMRunPasses(module, f"default<O{opt_level}>".encode(), machine, builder_options)
+    error = lib.LLVMRunPasses(module, passes.encode(), machine, builder_options)
     lib.LLVMDisposePassBuilderOptions(builder_options)
     if error:
         pointer = lib.LLVMGetErrorMessage(error)
@@ -152,7 +166,8 @@ def _optimize(module: int, machine: int, opt_level: int, diagnostics: list[str])
     _check(diagnostics, "optimizer")
 
 
-def _emit(module: int, machine: int, kind: int, diagnostics: list[str]) -> bytes:
+def emit(module: int, machine: int, kind: int, diagnostics: list[str]) -> bytes:
+    """Assembly or an object, by its ``kind``."""
     lib = llvm()
     message, buffer = c_void_p(), c_void_p()
     failed = lib.LLVMTargetMachineEmitToMemoryBuffer(machine, module, kind, byref(message), byref(buffer))
@@ -190,24 +205,23 @@ def _context() -> Iterator[tuple[int, list[str]]]:
 
 
 @contextmanager
-def _target_machine(target: Target, opt_level: int) -> Iterator[int]:
+def target_machine(triple: bytes, cpu: str, features: str, opt_level: int, relocation: int) -> Iterator[int]:
+    """What generates code for one processor."""
     lib = llvm()
     handle, message = c_void_p(), c_void_p()
-    if lib.LLVMGetTargetFromTriple(TRIPLE, byref(handle), byref(message)):
+    if lib.LLVMGetTargetFromTriple(triple, byref(handle), byref(message)):
         raise CodegenError(take_string(message.value))
     machine = lib.LLVMCreateTargetMachine(
-        handle,
-        TRIPLE,
-        target.cpu.encode(),
-        target.features.encode(),
-        min(opt_level, 3),
-        RELOC_PIC,
-        CODE_MODEL_DEFAULT,
+        handle, triple, cpu.encode(), features.encode(), opt_level, relocation, CODE_MODEL_DEFAULT
     )
     try:
         yield machine
     finally:
         lib.LLVMDisposeTargetMachine(machine)
+
+
+def _machine(target: Target, opt_level: int) -> AbstractContextManager[int]:
+    return target_machine(TRIPLE, target.cpu, target.features, min(opt_level, 3), RELOC_PIC)
 
 
 # One vector add: the registers in its assembly say what LLVM knows of a processor.
@@ -225,27 +239,27 @@ attributes #0 = { "prefer-vector-width"="512" "min-legal-vector-width"="512" }
 @functools.cache
 def _vector_bits(target: Target) -> int:
     lib = llvm()
-    with _context() as (context, diagnostics), _target_machine(target, 0) as machine:
+    with _context() as (context, diagnostics), _machine(target, 0) as machine:
         # LLVMParseIRInContext takes ownership of the buffer.
         buffer = lib.LLVMCreateMemoryBufferWithMemoryRangeCopy(_PROBE, len(_PROBE), b"probe")
         module, message = c_void_p(), c_void_p()
         if lib.LLVMParseIRInContext(context, buffer, byref(module), byref(message)):
             raise CodegenError(take_string(message.value))
         try:
-            assembly = _emit(module.value or 0, machine, ASSEMBLY_FILE, diagnostics).decode()
+            assembly = emit(module.value or 0, machine, ASSEMBLY_FILE, diagnostics).decode()
         finally:
             lib.LLVMDisposeModule(module)
     return 512 if "zmm" in assembly else 256 if "ymm" in assembly else 128
 
 
-def _foreign_ops(module: ir.Module) -> list[str]:
+def _foreign_ops(module: ir.Operation) -> list[str]:
     """The names of the ops that the translation does not know, each once."""
     names: set[str] = set()
 
     def visit(op: ir.Operation) -> ir.WalkResult:
-        if not op.name.startswith(("llvm.", "builtin.module")):
+        if not op.name.startswith(("llvm.", "builtin.module", "gpu.module", "nvvm.")):
             names.add(op.name)
         return ir.WalkResult.ADVANCE
 
-    module.operation.walk(visit)
+    module.walk(visit)
     return sorted(names)

@@ -18,7 +18,7 @@ from mlir import _mlir_libs, ir
 DIAGNOSTIC_HANDLER = CFUNCTYPE(None, c_void_p, c_void_p)
 
 # The enumerations of llvm-c/TargetMachine.h and llvm-c/Analysis.h, as far as they are used.
-RELOC_PIC = 2
+RELOC_DEFAULT, RELOC_PIC = 0, 2
 CODE_MODEL_DEFAULT = 0
 ASSEMBLY_FILE, OBJECT_FILE = 0, 1
 VERIFIER_RETURN_STATUS = 2
@@ -49,10 +49,11 @@ _LLVM: dict[str, tuple[Any, list[Any]]] = {
     "LLVMGetNextFunction": (c_void_p, [c_void_p]),
     "LLVMIsDeclaration": (c_int, [c_void_p]),
     "LLVMAddTargetDependentFunctionAttr": (None, [c_void_p, c_char_p, c_char_p]),
-    "LLVMInitializeX86TargetInfo": (None, []),
-    "LLVMInitializeX86Target": (None, []),
-    "LLVMInitializeX86TargetMC": (None, []),
-    "LLVMInitializeX86AsmPrinter": (None, []),
+    **{
+        f"LLVMInitialize{target}{part}": (None, [])
+        for target in ("X86", "NVPTX")
+        for part in ("TargetInfo", "Target", "TargetMC", "AsmPrinter")
+    },
     "LLVMInitializeX86AsmParser": (None, []),
     "LLVMGetHostCPUName": (c_void_p, []),
     "LLVMGetHostCPUFeatures": (c_void_p, []),
@@ -73,7 +74,7 @@ _LLVM: dict[str, tuple[Any, list[Any]]] = {
 
 @functools.cache
 def llvm() -> ctypes.CDLL:
-    """The LLVM library with its prototypes declared and the x86 target initialized."""
+    """The LLVM library with its prototypes declared and its targets initialized."""
     # The MLIR library first: it finds its own libLLVM through its run path, and the name
     # below then resolves to the copy that is already loaded.
     mlir_capi()
@@ -82,8 +83,9 @@ def llvm() -> ctypes.CDLL:
         function = getattr(library, name)
         function.restype = result
         function.argtypes = arguments
-    for part in ("TargetInfo", "Target", "TargetMC", "AsmPrinter", "AsmParser"):
-        getattr(library, f"LLVMInitializeX86{part}")()
+    for name in _LLVM:
+        if name.startswith("LLVMInitialize"):
+            getattr(library, name)()
     return library
 
 

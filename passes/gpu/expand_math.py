@@ -3,6 +3,9 @@
     %x = arith.subf %y, %z : f32       %t = arith.mulf %x, %log2e : f32
     %e = math.exp %x : f32       ->    %e = llvm.call_intrinsic "llvm.nvvm.ex2.approx.f32"(%t) : …
 
+    %t = math.tanh %x : f32      ->    %t = llvm.call @mlopt_tanh(%x) : (f32) -> f32
+
+Functions of many instructions are written once for all kernels, and LLVM puts them where they are called.
 libdevice would take twice as many instructions, and branches for tanh. Largest errors in ulp, for any GPU
 whose instructions are as near as the PTX ISA says (test/python/test_gpu_math.py lets them be that wrong);
 NaN, infinities, zeros and denormals are as in eager:
@@ -28,7 +31,8 @@ time to PTX).
 Legal in device functions after mlopt-gpu-distribute: on scalars; canonicalize and cse are wanted before it.
 Other functions, and f64, stay for libdevice; the larger or smaller of two f64 asks once for zeros, where LLVM
 would ask for each by its bits. Effect on sm_80: softmax of 1024 f32 356 -> 150 instructions, f64 959 -> 789,
-sigmoid(relu(x * w + b)) 305 -> 90, tanh-GELU of bf16 500 -> 460.
+sigmoid(relu(x * w + b)) 305 -> 90, tanh-GELU of bf16 500 -> 460. Of a product with GELU, 256 calls with its
+twin's, the CPU time from linalg to PTX is 0.55 s in place of 0.72.
 """
 
 from __future__ import annotations
@@ -51,6 +55,7 @@ from .scalar_math import (  # noqa: F401 (they register when they are imported)
     wide_maxima,
 )
 from .scalar_math.division import FEWEST, divide_all, has_exact_reciprocal
+from .scalar_math.functions import Functions
 from .scalar_math.registry import RULES, Rule
 from .scalar_math.scalars import Scalars
 from .scalar_math.zeros import relu
@@ -64,10 +69,12 @@ class ExpandMath(Pass):
 
     def run(self, op: ir.Operation) -> None:
         """Expand in each device function."""
-        for function in device_functions(op):
-            if not function.regions[0].blocks:
+        functions = device_functions(op)
+        called = Functions(functions[0].block) if functions else None
+        for function in functions:
+            if called is None or not function.regions[0].blocks:
                 continue  # a declaration
-            build = Scalars(entry=function.regions[0].blocks[0])
+            build = Scalars(entry=function.regions[0].blocks[0], functions=called)
             names = {name for name, _ in RULES}
             found = [(each.name, each) for each in ops_named(function, "arith.select", "arith.addf", *names)]
             for name, select in found:

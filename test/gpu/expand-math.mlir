@@ -1,5 +1,29 @@
 // RUN: mlopt-opt %s --pass-pipeline='builtin.module(mlopt-gpu-expand-math)' | FileCheck %s
 
+// A function each, ahead of those that call it, without branches or divisions; LLVM may move calls.
+// CHECK-LABEL: llvm.func internal @mlopt_logistic
+// CHECK-SAME: (%[[Y:.*]]: f32) -> f32 attributes {always_inline, memory_effects = #llvm.memory_effects<other = none,
+// CHECK: %[[S:.*]] = llvm.call_intrinsic "llvm.fma.f32"(%[[Y]]
+// CHECK: %[[R:.*]] = llvm.call_intrinsic "llvm.nvvm.ex2.approx.ftz.f32"(%[[S]])
+// CHECK: %[[D:.*]] = llvm.call_intrinsic "llvm.fma.f32"(%[[R]], %[[R]], %[[Q:[a-z0-9_]+]])
+// CHECK: %[[I:.*]] = llvm.call_intrinsic "llvm.nvvm.rcp.approx.ftz.f"(%[[D]])
+// CHECK: %[[L:.*]] = arith.mulf %[[I]], %[[Q]]
+// CHECK: llvm.return %[[L]]
+
+// CHECK-LABEL: llvm.func internal @mlopt_erf
+// CHECK-NOT: math.erf
+// CHECK: llvm.call_intrinsic "llvm.nvvm.ex2.approx.ftz.f32"
+// CHECK: arith.select
+// CHECK: arith.ori
+
+// CHECK-LABEL: llvm.func internal @mlopt_tanh
+// CHECK-NOT: math.tanh
+// CHECK: llvm.call_intrinsic "llvm.fma.f32"
+// CHECK: llvm.call_intrinsic "llvm.nvvm.ex2.approx.ftz.f32"
+// CHECK: llvm.call_intrinsic "llvm.nvvm.rcp.approx.ftz.f"
+// CHECK: arith.select
+// CHECK: arith.ori
+
 // CHECK-LABEL: llvm.func @exponentials
 // CHECK-SAME: (%[[X:.*]]: f32, %[[D:.*]]: f64,
 llvm.func @exponentials(%x: f32, %d: f64, %out: !llvm.ptr) {
@@ -29,25 +53,21 @@ llvm.func @exponentials(%x: f32, %d: f64, %out: !llvm.ptr) {
   llvm.return
 }
 
-// Neither branches nor divisions.
 // CHECK-LABEL: llvm.func @tanh
-// CHECK-NOT: math.tanh
-// CHECK: llvm.call_intrinsic "llvm.fma.f32"
-// CHECK: llvm.call_intrinsic "llvm.nvvm.ex2.approx.ftz.f32"
-// CHECK: llvm.call_intrinsic "llvm.nvvm.rcp.approx.ftz.f"
-// CHECK: arith.select
-// CHECK: arith.ori
+// CHECK-SAME: (%[[X:.*]]: f32,
+// CHECK-NEXT: %[[Y:.*]] = llvm.call @mlopt_tanh(%[[X]]) : (f32) -> f32
+// CHECK-NEXT: %[[Z:.*]] = llvm.call @mlopt_tanh(%[[Y]]) : (f32) -> f32
+// CHECK-NEXT: llvm.store %[[Z]]
 llvm.func @tanh(%x: f32, %out: !llvm.ptr) {
   %y = math.tanh %x : f32
-  llvm.store %y, %out : f32, !llvm.ptr
+  %z = math.tanh %y : f32
+  llvm.store %z, %out : f32, !llvm.ptr
   llvm.return
 }
 
 // CHECK-LABEL: llvm.func @erf
-// CHECK-NOT: math.erf
-// CHECK: llvm.call_intrinsic "llvm.nvvm.ex2.approx.ftz.f32"
-// CHECK: arith.select
-// CHECK: arith.ori
+// CHECK-SAME: (%[[X:.*]]: f32,
+// CHECK-NEXT: llvm.call @mlopt_erf(%[[X]]) : (f32) -> f32
 llvm.func @erf(%x: f32, %out: !llvm.ptr) {
   %y = math.erf %x : f32
   llvm.store %y, %out : f32, !llvm.ptr
@@ -80,12 +100,8 @@ llvm.func @logistic(%x: f32, %out: !llvm.ptr) {
   %one = arith.constant 1.0 : f32
   // CHECK: %[[N:.*]] = arith.negf %[[X]]
   // CHECK-NOT: ex2.approx.f32
-  // CHECK: %[[S:.*]] = llvm.call_intrinsic "llvm.fma.f32"(%[[N]]
-  // CHECK: %[[R:.*]] = llvm.call_intrinsic "llvm.nvvm.ex2.approx.ftz.f32"(%[[S]])
-  // CHECK: %[[D:.*]] = llvm.call_intrinsic "llvm.fma.f32"(%[[R]], %[[R]], %[[Q:[a-z0-9_]+]])
-  // CHECK: %[[Y:.*]] = llvm.call_intrinsic "llvm.nvvm.rcp.approx.ftz.f"(%[[D]])
-  // CHECK: arith.mulf %[[Y]], %[[Q]]
   // CHECK-NOT: arith.divf
+  // CHECK: llvm.call @mlopt_logistic(%[[N]]) : (f32) -> f32
   %n = arith.negf %x : f32
   %e = math.exp %n : f32
   %s = arith.addf %one, %e : f32

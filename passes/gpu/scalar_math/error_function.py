@@ -31,7 +31,10 @@ def erf(b: Scalars, op: ir.Operation) -> ir.Value:
 
     Without branches, behind which loads of what comes after would be sunk.
     """
-    x = op.operands[0]
+    return b.call(_erf, op.operands[0])
+
+
+def _erf(b: Scalars, x: ir.Value) -> ir.Value:
     magnitude = b.abs(x)
     near = b.fma(b.polynomial(b.mul(x, x), SMALL), magnitude, magnitude)
     far = b.sub(b.const(1.0), ex2_ftz(b.mul(b.polynomial(magnitude, _FAR), magnitude)))
