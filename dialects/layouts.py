@@ -103,7 +103,12 @@ class Layout:
 
     def thread_reach(self, dim: int) -> int:
         """The largest number that a thread adds along ``dim``."""
-        return sum(step[dim] for step in self.bits)
+        return sum(self.thread_steps[dim])
+
+    @cached_property
+    def thread_steps(self) -> tuple[tuple[int, ...], ...]:
+        """For each dim what each bit of a thread's number adds along it."""
+        return tuple(zip(*self.bits, strict=True))
 
     @property
     def copies(self) -> int:

@@ -230,7 +230,7 @@ class Emitter:
 
     def thread(self, layout: Layout, dim: int) -> Number:
         """What the thread adds to positions along a dim."""
-        steps = tuple(step[dim] for step in layout.bits)
+        steps = layout.thread_steps[dim]
         return self.at_entry(("thread", steps), lambda: self._thread(steps))
 
     def below(self, layout: Layout, dim: int, at: int, limit: Number, start: Number = 0) -> Truth:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from operator import le
 
 from mlir import ir
 
@@ -37,6 +38,8 @@ def uniform(value: ir.Value) -> Fragment:
 def positions_of(layout: Layout, tile: ir.Value) -> list[Position]:
     """The registers' positions that are inside of the tile for some thread."""
     sizes = list(ir.VectorType(tile.type).shape)
+    if all(map(le, layout.covered, sizes)):
+        return list(layout.register_positions)
     return [
         position
         for position in layout.register_positions
