@@ -39,9 +39,16 @@ there, are put together in registers, and stored through shared memory (``thread
 
     } {mlopt.schedule = {inner = array<i64: 24>, tasks = array<i64: 3072>, …}}
 
+Of windows that overlap a thread has as many beside each other, here four, as begin in an access of their row:
+it loads this, and has the rest from the lanes beside (``layouts/inner_rows.py``). Fewer blocks fit into a
+multiprocessor then, by their shared memory::
+
+    } {mlopt.schedule = {inner = array<i64: 24, 4>, min_blocks = array<i64: 6>, tasks = array<i64: 12288>, …}}
+
 Effect on sm_80: x[:, 1:] of 128x4096 asks for 1.05 of the least bytes in f16 and f32, not 1.47 and 1.25, with
 one wide store a thread, and two loads, in 81 and 59 instructions; in tiles 48 and 40, of four elements.
-Copied rows of windows of f16 take 5 instructions an element, not 38.
+Copied rows of windows of f16 take 2 instructions an element, not 38, and ask for each sector once (1.56 times
+with each window by itself, in loads of 4 bytes and 5 instructions).
 F.pad(x, (1, 2)) of 256x512 in f16 asks for 1.06, not 1.50. What it costs: `is_worth_shifting`.
 
 A flip of 128x1024 in f32 has a load and a store of 16 bytes for four elements, not of 4 for each; rotary
@@ -65,10 +72,10 @@ from ..base import Pass
 from ..operations import nested_ops
 from .grids import grids_of
 from .layouts.consecutive import consecutive_each
-from .layouts.inner import inner_each
+from .layouts.inner import inner_of
 from .layouts.neighbours import neighbours_each
 from .layouts.tiles import is_tile, sizes_of
-from .layouts.warps import FILLING, warps_of
+from .layouts.warps import BLOCK_SHARED, FILLING, RESERVED, warps_of
 from .threads.grid import Loops
 
 MOST_EACH = 4  # tasks of a thread
@@ -87,18 +94,24 @@ class SingleElements(Pass):
                 schedule = SCHEDULE.get(forall) or {}
                 threads = WARP * warps_of(forall)
                 more = _together(forall, threads)
-                each = next(iter(more.values()), (tasks_each(forall, threads),))[0]
+                each = prod(next(iter(more.values()), (tasks_each(forall, threads),)))
                 SCHEDULE.set(forall, {**schedule, **more, "tasks": (threads * each,)})
 
 
-def _together(forall: ir.Operation, threads: int) -> dict[str, tuple[int]]:
+def _together(forall: ir.Operation, threads: int) -> dict[str, tuple[int, ...]]:
     """What the schedule says of a thread's tasks whose accesses are one: how they lie, and how many."""
     if neighbours := neighbours_each(forall, threads):
         return {"neighbours": (neighbours,)}
     if (consecutive := consecutive_each(forall)) > 1:
         return {"consecutive": (consecutive,)}
-    inner = inner_each(forall, threads)
-    return {"inner": (inner,)} if inner else {}
+    inner = inner_of(forall, threads)
+    if inner is None:
+        return {}
+    if inner.windows == 1:
+        return {"inner": (inner.each,)}
+    (blocks,) = (SCHEDULE.get(forall) or {}).get("min_blocks", (1,))
+    room = (BLOCK_SHARED + RESERVED) // (threads * inner.bytes + RESERVED)
+    return {"inner": (inner.each, inner.windows), "min_blocks": (min(blocks, room),)}
 
 
 def can_run_alone(forall: ir.Operation) -> bool:

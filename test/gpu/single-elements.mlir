@@ -374,3 +374,101 @@ func.func private @windows(%x: memref<12x129x2xf16>, %out: memref<128x2x12xf16>)
   } {mlopt.schedule = {min_blocks = array<i64: 8>, tile = array<i64: 1, 1, 1>, warps = array<i64: 4>}}
   return
 }
+
+// -----
+
+// Windows of seven places of three channels, at every other place: a thread has four, whose own eight places of a
+// row are one access. Of the words before them two come from the lane before, of those behind two from the lane
+// behind. Four of them make an even number of accesses: they change places in shared memory. Of 320 groups the last
+// block has 64.
+// CHECK-LABEL: func.func private @beside
+// CHECK: inner = array<i64: 24, 4>, min_blocks = array<i64: 6>, tasks = array<i64: 12288>
+// THREADS: llvm.func @beside(
+// THREADS: scf.if
+// THREADS-COUNT-3: llvm.load {{.*}} invariant {alignment = 16 : i64} : !llvm.ptr -> vector<4xi32>
+// THREADS-NOT: llvm.load
+// THREADS-DAG: nvvm.shfl.sync up
+// THREADS-DAG: nvvm.shfl.sync down
+// THREADS: arith.xori
+// THREADS-COUNT-12: llvm.store {{.*}} {alignment = 16 : i64} : vector<8xf16>, !llvm.ptr<3>
+// THREADS: nvvm.barrier0
+// THREADS: arith.cmpi sgt
+// THREADS: scf.if
+// THREADS: llvm.store {{.*}} {alignment = 16 : i64} : vector<8xf16>, !llvm.ptr{{$}}
+// THREADS: llvm.func @beside_unaligned(
+func.func private @beside(%x: memref<3x20x128xf16>, %out: memref<20x64x8x3xf16>) attributes {mlopt.kernel} {
+  %pad = arith.constant 0.0 : f16
+  scf.forall (%i, %j, %l, %c) in (20, 64, 8, 3) {
+    %row = affine.apply affine_map<(d0) -> (d0 - 1)>(%i)
+    %at = affine.apply affine_map<(d0, d1) -> (d0 * 2 + d1 - 3)>(%j, %l)
+    %v = vector.transfer_read %x[%c, %row, %at], %pad {in_bounds = [true, false, false]} : memref<3x20x128xf16>, vector<1x1x1xf16>
+    %w = vector.shape_cast %v : vector<1x1x1xf16> to vector<1x1x1x1xf16>
+    vector.transfer_write %w, %out[%i, %j, %l, %c] {in_bounds = [true, true, true, true]} : vector<1x1x1x1xf16>, memref<20x64x8x3xf16>
+  } {mlopt.schedule = {min_blocks = array<i64: 8>, tile = array<i64: 1, 1, 1, 1>, warps = array<i64: 4>}}
+  return
+}
+
+// -----
+
+// The last group of 28 in a row is in the middle of a warp: where that ends a lane loads the access beside its own.
+// CHECK-LABEL: func.func private @across_warps
+// CHECK: inner = array<i64: 24, 4>
+// THREADS: llvm.func @across_warps(
+// THREADS-COUNT-2: scf.if
+// THREADS: nvvm.shfl.sync
+// THREADS: llvm.func @across_warps_unaligned(
+func.func private @across_warps(%x: memref<3x20x224xf16>, %out: memref<20x112x8x3xf16>) attributes {mlopt.kernel} {
+  %pad = arith.constant 0.0 : f16
+  scf.forall (%i, %j, %l, %c) in (20, 112, 8, 3) {
+    %at = affine.apply affine_map<(d0, d1) -> (d0 * 2 + d1 - 3)>(%j, %l)
+    %v = vector.transfer_read %x[%c, %i, %at], %pad {in_bounds = [true, true, false]} : memref<3x20x224xf16>, vector<1x1x1xf16>
+    %w = vector.shape_cast %v : vector<1x1x1xf16> to vector<1x1x1x1xf16>
+    vector.transfer_write %w, %out[%i, %j, %l, %c] {in_bounds = [true, true, true, true]} : vector<1x1x1x1xf16>, memref<20x112x8x3xf16>
+  } {mlopt.schedule = {min_blocks = array<i64: 8>, tile = array<i64: 1, 1, 1, 1>, warps = array<i64: 4>}}
+  return
+}
+
+// -----
+
+// A window takes more than the lanes beside have: each is a thread's.
+// CHECK-LABEL: func.func private @beyond_beside
+// CHECK: inner = array<i64: 24>, min_blocks = array<i64: 8>, tasks = array<i64: 3072>
+func.func private @beyond_beside(%x: memref<3x20x128xf16>, %out: memref<20x64x8x3xf16>) attributes {mlopt.kernel} {
+  %pad = arith.constant 0.0 : f16
+  scf.forall (%i, %j, %l, %c) in (20, 64, 8, 3) {
+    %at = affine.apply affine_map<(d0, d1) -> (d0 * 2 + d1 - 9)>(%j, %l)
+    %v = vector.transfer_read %x[%c, %i, %at], %pad {in_bounds = [true, true, false]} : memref<3x20x128xf16>, vector<1x1x1xf16>
+    %w = vector.shape_cast %v : vector<1x1x1xf16> to vector<1x1x1x1xf16>
+    vector.transfer_write %w, %out[%i, %j, %l, %c] {in_bounds = [true, true, true, true]} : vector<1x1x1x1xf16>, memref<20x64x8x3xf16>
+  } {mlopt.schedule = {min_blocks = array<i64: 8>, tile = array<i64: 1, 1, 1, 1>, warps = array<i64: 4>}}
+  return
+}
+
+// -----
+
+// Rows that are no whole accesses, of 126 elements, and windows of 62 in a row that are no whole groups of four.
+// CHECK-LABEL: func.func private @parts_of_accesses
+// CHECK: inner = array<i64: 24>
+func.func private @parts_of_accesses(%x: memref<3x64x126xf16>, %out: memref<64x60x8x3xf16>) attributes {mlopt.kernel} {
+  scf.forall (%i, %j, %l, %c) in (64, 60, 8, 3) {
+    %pad = arith.constant 0.0 : f16
+    %at = affine.apply affine_map<(d0, d1) -> (d0 * 2 + d1)>(%j, %l)
+    %v = vector.transfer_read %x[%c, %i, %at], %pad {in_bounds = [true, true, true]} : memref<3x64x126xf16>, vector<1x1x1xf16>
+    %w = vector.shape_cast %v : vector<1x1x1xf16> to vector<1x1x1x1xf16>
+    vector.transfer_write %w, %out[%i, %j, %l, %c] {in_bounds = [true, true, true, true]} : vector<1x1x1x1xf16>, memref<64x60x8x3xf16>
+  } {mlopt.schedule = {min_blocks = array<i64: 8>, tile = array<i64: 1, 1, 1, 1>, warps = array<i64: 4>}}
+  return
+}
+
+// CHECK-LABEL: func.func private @parts_of_groups
+// CHECK: inner = array<i64: 24>
+func.func private @parts_of_groups(%x: memref<3x64x136xf16>, %out: memref<64x62x8x3xf16>) attributes {mlopt.kernel} {
+  scf.forall (%i, %j, %l, %c) in (64, 62, 8, 3) {
+    %pad = arith.constant 0.0 : f16
+    %at = affine.apply affine_map<(d0, d1) -> (d0 * 2 + d1)>(%j, %l)
+    %v = vector.transfer_read %x[%c, %i, %at], %pad {in_bounds = [true, true, true]} : memref<3x64x136xf16>, vector<1x1x1xf16>
+    %w = vector.shape_cast %v : vector<1x1x1xf16> to vector<1x1x1x1xf16>
+    vector.transfer_write %w, %out[%i, %j, %l, %c] {in_bounds = [true, true, true, true]} : vector<1x1x1x1xf16>, memref<64x62x8x3xf16>
+  } {mlopt.schedule = {min_blocks = array<i64: 8>, tile = array<i64: 1, 1, 1, 1>, warps = array<i64: 4>}}
+  return
+}

@@ -87,15 +87,26 @@ def compile_kernel(
         assert "mlopt.slow" not in kernel.attributes, kernel.attributes["mlopt.slow"]
         if warps is not None:
             set_warps(module, warps)
-        tile = str(module)
-        run_pipeline(module.operation, to_threads)
-        threads = str(module)
-        name = re.search(r"func.func private @(\w+)", threads).group(1)
-        for op in list(module.body.operations):
-            if op.operation.name != "gpu.module":
-                op.operation.erase()
-        run_pipeline(module.operation, to_device)
-        return Kernel(tile, threads, take_ptx(module), name)
+        return _from_tiles(module, to_threads, to_device)
+
+
+def compile_tiles(text: str, chip: str = "sm_80") -> Kernel:
+    """``text`` is one kernel in tiles, as mlopt-tile writes it."""
+    _, to_threads, to_device = pipelines(chip, None)
+    with make_context(), ir.Location.unknown():
+        return _from_tiles(ir.Module.parse(text), to_threads, to_device)
+
+
+def _from_tiles(module: ir.Module, to_threads: str, to_device: str) -> Kernel:
+    tile = str(module)
+    run_pipeline(module.operation, to_threads)
+    threads = str(module)
+    name = re.search(r"func.func private @(\w+)", threads).group(1)
+    for op in list(module.body.operations):
+        if op.operation.name != "gpu.module":
+            op.operation.erase()
+    run_pipeline(module.operation, to_device)
+    return Kernel(tile, threads, take_ptx(module), name)
 
 
 def set_warps(module: ir.Module, warps: int) -> None:

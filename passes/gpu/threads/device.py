@@ -297,7 +297,7 @@ def _emit_tasks_of_threads(
     schedule = SCHEDULE.get(forall) or {}
     (tasks,) = schedule["tasks"]
     if em.aligned and "inner" in schedule:
-        emit_inner(em, forall, _index(build, block), tasks // threads, work)
+        emit_inner(em, forall, _index(build, block), work)
         return
     if em.aligned and {"neighbours", "consecutive"} & schedule.keys():
         emit = emit_neighbours if "neighbours" in schedule else emit_consecutive

@@ -1,7 +1,8 @@
 """The tasks of inner loops, all of which a thread has: what they make is stored through shared memory.
 
 Where each task reads is a number, but for where the thread's tasks are: words that several read are loaded
-once, and what is asked before is asked once for all that have one answer.
+once, and what is asked before is asked once for all that have one answer. Windows beside each other take
+whole accesses of their rows (`inner_rows`).
 
 A thread's results lie one behind the other, some accesses; those of a warp's next thread begin behind them.
 Each access of a warp would touch as many sectors as it has lanes, and fill them in part: so threads put what
@@ -12,52 +13,69 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from math import prod
 
 from mlir import ir
 
-from ....dialects.layouts import WARP
+from ....dialects.attributes import SCHEDULE
+from ....dialects.layouts import BANK_BYTES, WARP
 from ..layouts.access import WIDE, Access, access_of, bytes_of
 from ..layouts.linear import Linear, linear_of
-from .builder import Number
+from .builder import Builder, Number
 from .consecutive import has_tiles, set_read
 from .emitter import Buffer, Emitter
 from .fragment import positions_of
 from .grid import Loops
+from .inner_rows import Windows, load_beside
 from .memory import place_of
 from .neighbours import bind_places
 from .shifted import WORD
 from .streamed import store_result
 
 _READ, _WRITE = "vector.transfer_read", "vector.transfer_write"
+_BANKED = 32 * BANK_BYTES // WIDE  # accesses that the banks of shared memory hold
 
 
-def emit_inner(
-    em: Emitter, forall: ir.Operation, block: Number, each: int, work: Sequence[ir.Operation]
-) -> None:
-    """The ``each`` tasks of each of a block's threads."""
+def emit_inner(em: Emitter, forall: ir.Operation, block: Number, work: Sequence[ir.Operation]) -> None:
+    """The tasks of a block's threads: those of inner loops, in some places of the loop around them."""
     build, loops, threads = em.build, Loops.of(forall), em.warps * WARP
+    each, windows, *_ = (*(SCHEDULE.get(forall) or {})["inner"], 1)
     counts = [count or 0 for count in loops.static_counts()]
     inner, tasks = len(counts), 1
     while tasks < each:
         inner -= 1
         tasks *= counts[inner]
+    total = prod(counts) // (each * windows)
     group = build.add(build.mul(block, threads), thread_of(em))
-    outer = Loops(loops.bounds[:inner], loops.steps[:inner]).places(build, group, counts[:inner])
+    near = build.least(group, total - 1) if total % threads else group
+    outer = Loops(loops.bounds[:inner], loops.steps[:inner])
+    groups = [*counts[: inner - 1], counts[inner - 1] // windows]
+    *rows, place = outer.places(build, near, groups)
     (write,) = [op for op in work if op.name == _WRITE]
-    arguments = list(forall.regions[0].blocks[0].arguments)[inner : len(counts)]
-    own = [_places(number, counts[inner:]) for number in range(each)]
-    tasks_of = [partial(bind_places, em, forall, [*outer, *places]) for places in own]
-    known = [dict(zip(arguments, places, strict=True)) for places in own]
-    read = {op: _load(em, op, work, tasks_of, known) for op in work if op.name == _READ}
+    arguments = list(forall.regions[0].blocks[0].arguments)[inner - 1 : len(counts)]
+    own = [_places(number, counts[inner:]) for number in range(each)] * windows
+    first = build.mul(place, windows)
+    columns = [build.add(first, number // each) for number in range(each * windows)]
+    binds = [
+        partial(bind_places, em, forall, [*rows, column, *places])
+        for column, places in zip(columns, own, strict=True)
+    ]
+    known = [dict(zip(arguments[1:], places, strict=True)) for places in own]
+    beside = Windows(arguments[0], windows, place, groups[-1], binds, known)
+    read = {
+        op: load_beside(em, op, work, beside) if windows > 1 else _load(em, op, work, binds, known)
+        for op in work
+        if op.name == _READ
+    }
     values: list[ir.Value] = []
-    for number, bind in enumerate(tasks_of):
+    for number, bind in enumerate(binds):
         with em.task():
             bind()
             for op, found in read.items():
                 set_read(em, op, found[number])
             em.emit([op for op in work if op.name not in (_READ, _WRITE)])
             values += em.fragment(write.operands[0]).values.values()
-    _store(em, write, block, values)
+    _store(em, write, block, values, total)
 
 
 def _load(
@@ -141,24 +159,47 @@ def _places(number: int, counts: Sequence[int]) -> list[int]:
     return found
 
 
-def _store(em: Emitter, write: ir.Operation, block: Number, values: Sequence[ir.Value]) -> None:
-    """Store what all threads have, one behind the other; a thread's accesses are those of threads apart."""
+def _store(em: Emitter, write: ir.Operation, block: Number, values: Sequence[ir.Value], total: int) -> None:
+    """Store what all threads have, one behind the other; a thread's accesses are those of threads apart.
+
+    In ``total`` so many threads have something: the others' is that of the last one.
+    """
     build, buffer, threads = em.build, em.buffers[write.operands[1]], em.warps * WARP
     wide = WIDE // access_of(write).element_bytes
-    region = em.shared.alloc(threads * len(values) * WIDE // wide)
+    each = len(values) // wide
+    region = em.shared.alloc(threads * each * WIDE)
     base = em.shared.pointer(region)
     thread = thread_of(em)
     em.shared.writes(region)
-    own = build.offset(base, buffer.element, build.mul(thread, len(values)))
-    for first in range(0, len(values), wide):
-        build.store(values[first : first + wide], build.offset(own, buffer.element, first), WIDE)
+    for number in range(each):
+        at = _turned(build, build.add(build.mul(thread, each), number), each)
+        own = build.offset(base, buffer.element, build.mul(at, wide))
+        build.store(values[number * wide : (number + 1) * wide], own, WIDE)
     em.shared.reads(region)
+    beside = build.offset(base, buffer.element, build.mul(_turned(build, thread, each), wide))
     mine = build.mul(thread, wide)
     start = build.offset(buffer.pointer, buffer.element, build.mul(block, threads * len(values)))
-    beside, target = (build.offset(pointer, buffer.element, mine) for pointer in (base, start))
+    target = build.offset(start, buffer.element, mine)
+    left = build.number(build.sub(total * each, build.add(build.mul(block, threads * each), thread)))
     em.wide = True
-    for first in range(0, threads * len(values), threads * wide):
-        pointer = build.offset(beside, buffer.element, first)
+
+    def store(first: int) -> list[ir.Value]:
+        pointer = build.offset(beside, buffer.element, first * wide)
         loaded = build.load(pointer, buffer.element, wide, WIDE, constant=False)
-        store_result(build, buffer, loaded, build.offset(target, buffer.element, first), WIDE)
+        store_result(build, buffer, loaded, build.offset(target, buffer.element, first * wide), WIDE)
+        return []
+
+    for first in range(0, threads * each, threads):
+        is_there = True if total % threads == 0 else build.signed_less(build.number(first), left)
+        em.choose(is_there, [], partial(store, first))
     em.shared.free(region)
+
+
+def _turned(build: Builder, at: Number, each: int) -> Number:
+    """Where an access lies in shared memory, of threads that have ``each``, among those that all banks hold.
+
+    Where a power of two divides that, threads that would share banks differ in the number it is turned by.
+    """
+    power = each & -each
+    turn = build.rem(build.div(at, max(power, _BANKED)), min(power, _BANKED))
+    return build.xor(at, turn)
