@@ -58,7 +58,8 @@ class FoldMoves(Pass):
     computed part by part, and of an element-wise result only the parts that are taken. A product whose
     columns are read apart, by element-wise ops alone, becomes one product for each part. Rows that were moved
     for a product stay where they are, and what reads the product finds them there. Of a slice in steps, as of
-    pairs, each element is one of a block. A roll of which a view is read, or along several dims, is a gather.
+    pairs, each element is one of a block. A roll of which a view is read, or along several dims, is a gather;
+    on GPUs so are those of last dims, and borders that are reflected or replicated.
     Moves that are gone, and those that stay and why, are in ``mlopt.rewrites`` with what they would cost on
     ``machine`` as kernels of their own (`moving/told.py`).
 
@@ -76,7 +77,7 @@ class FoldMoves(Pass):
             fold_sizes(function)
             shorten_reshapes(function)
             gathers_to_moves(function)
-            read_wraps(function)
+            read_wraps(function, machine)
             compute_what_is_taken(function)
             split_steps(function)
             lower_slices(function)

@@ -18,12 +18,8 @@ MISSES: dict[str, dict[str, str]] = {
         "four, and use 1.5 times the bytes that are needed"
     },
     "concat_and_pad, f16": {
-        "wide": "reflected rows are gathered, by an index of 8 bytes for each of 515 places; those of 512 "
-        "that are rolled by one are stored part by part, at any 2 bytes, and not where accesses begin",
-        "requested": "rows that are rolled by one are stored beside where they are loaded: of the 64 bytes "
-        "of a warp three sectors are touched, or two, and both of a row's parts are in its first sector",
-        "sectors": "the same rows, 2.00; and three elements of each of 256 rows, a sector, for 24 warps of "
-        "32 lanes: 16 rows are of two warps, 1.0625, unless two lanes of each warp have no row",
+        "sectors": "three elements of each of 256 rows, a sector, for 24 warps of 32 lanes: 16 rows are of "
+        "two warps, 1.0625, unless two lanes of each warp have no row",
     },
     "sorting, f64": {
         "requested": "each of a block's eight warps compares eight elements with all of a row of 64, keys "

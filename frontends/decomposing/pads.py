@@ -13,6 +13,7 @@ from torch.fx.experimental.symbolic_shapes import guard_or_false
 from .registry import aten, ours
 from .target import runs_loops
 
+FEW = 8  # elements of a border that a GPU may read as one with what they are around
 # torch's, of any number of dims.
 _GATHERED = get_decompositions([aten.reflection_pad2d.default, aten.replication_pad2d.default])
 
@@ -50,8 +51,8 @@ def _circular_pad(x: Tensor, pad: Sequence[int]) -> Any:
     if not all(isinstance(amount, int) for amount in pad):
         return NotImplemented
 
-    def border(x: Tensor, dim: int, amount: int, before: bool) -> Tensor:
-        return x.narrow(dim, x.shape[dim] - amount if before else 0, amount)
+    def border(x: Tensor, dim: int, amount: int, before: bool) -> list[Tensor]:
+        return [x.narrow(dim, x.shape[dim] - amount if before else 0, amount)]
 
     return _with_borders(x, pad, border)
 
@@ -59,11 +60,14 @@ def _circular_pad(x: Tensor, pad: Sequence[int]) -> Any:
 @ours(aten.reflection_pad1d.default, aten.reflection_pad2d.default, aten.reflection_pad3d.default)
 def _reflection_pad(x: Tensor, pad: Sequence[int]) -> Any:
     """What is next to an edge, in turned order."""
-    if not _should_join(pad):
+    if not _should_join(x, pad):
         return _GATHERED[aten.reflection_pad2d.default](x, pad)
 
-    def border(x: Tensor, dim: int, amount: int, before: bool) -> Tensor:
-        return x.narrow(dim, 1 if before else x.shape[dim] - 1 - amount, amount).flip(dim)
+    def border(x: Tensor, dim: int, amount: int, before: bool) -> list[Tensor]:
+        first = 1 if before else x.shape[dim] - 1 - amount
+        if amount > FEW:
+            return [x.narrow(dim, first, amount).flip(dim)]
+        return [x.narrow(dim, place, 1) for place in reversed(range(first, first + amount))]
 
     return _with_borders(x, pad, border)
 
@@ -71,38 +75,45 @@ def _reflection_pad(x: Tensor, pad: Sequence[int]) -> Any:
 @ours(aten.replication_pad1d.default, aten.replication_pad2d.default, aten.replication_pad3d.default)
 def _replication_pad(x: Tensor, pad: Sequence[int]) -> Any:
     """The edges, as often as there is padding."""
-    if not _should_join(pad):
+    if not _should_join(x, pad):
         return _GATHERED[aten.replication_pad2d.default](x, pad)
 
-    def border(x: Tensor, dim: int, amount: int, before: bool) -> Tensor:
+    def border(x: Tensor, dim: int, amount: int, before: bool) -> list[Tensor]:
         edge = x.narrow(dim, 0 if before else x.shape[dim] - 1, 1)
-        return edge.expand([*x.shape[:dim], amount, *x.shape[dim + 1 :]])
+        if runs_loops():
+            return [edge.expand([*x.shape[:dim], amount, *x.shape[dim + 1 :]])]
+        return [edge] * amount
 
     return _with_borders(x, pad, border)
 
 
-def _should_join(pad: Sequence[Any]) -> bool:
+def _should_join(x: Tensor, pad: Sequence[Any]) -> bool:
     """Whether to join the padding and what it is around, and not to gather each element, as torch does.
 
     Parts are copied in vectors: a border of one around 256 images of 56x56 takes an AVX2 core 0.28 ms, and
-    not 4.4. A GPU has a kernel for each dim in either case, and gathers fuse with what comes after them.
+    not 4.4. For a GPU few elements become one read with what they are around (`moving/wraps.py`).
     """
-    return runs_loops() and all(isinstance(amount, int) and amount >= 0 for amount in pad)
+    if not all(isinstance(amount, int) and amount >= 0 for amount in pad):
+        return False
+    if runs_loops():
+        return True
+    padded = x.shape[x.dim() - len(pad) // 2 :]
+    return max(pad) <= FEW and all(isinstance(size, int) for size in padded)
 
 
 def _with_borders(
-    x: Tensor, pad: Sequence[int], border: Callable[[Tensor, int, int, bool], Tensor]
+    x: Tensor, pad: Sequence[int], border: Callable[[Tensor, int, int, bool], list[Tensor]]
 ) -> Tensor:
     """``x`` between its borders, dim by dim from the last one on; negative amounts are cut off first.
 
-    ``border``: so much of what comes before or after all along a dim.
+    ``border``: so much of what comes before or after all along a dim, in parts.
     """
     for place in range(len(pad) // 2):
         dim = x.dim() - 1 - place
         before, after = pad[2 * place : 2 * place + 2]
         size = x.shape[dim] + min(before, 0) + min(after, 0)
         x = x.narrow(dim, max(-before, 0), size)
-        start = [border(x, dim, before, True)] if before > 0 else []
-        end = [border(x, dim, after, False)] if after > 0 else []
+        start = border(x, dim, before, True) if before > 0 else []
+        end = border(x, dim, after, False) if after > 0 else []
         x = torch.cat([*start, x, *end], dim)
     return x

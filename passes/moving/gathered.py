@@ -10,7 +10,7 @@
 The loss of a class is then computed from the row of scores, and no row of log-probabilities is written to
 memory. Legal where the element-wise body checks nothing: each element is computed as before, bit for bit.
 Done where no more elements are read than there were, or than before where whole rows are gathered that nobody
-else reads; not for what weights alone determine.
+else reads, or all was but moved; not for what weights alone determine.
 """
 
 from __future__ import annotations
@@ -101,10 +101,17 @@ def should_compute(
         tables += len(loops) > 0
     count, writes = elements_of(op.results[0]), elements_of(maker.results[0])
     reads = count * max(tables, 1)
-    if reads > writes and not (count <= writes and _goes_with(extract, maker)):
+    is_alone = count <= writes and _goes_with(extract, maker)
+    if reads > writes and not is_alone and not _only_moves(maker):
         word = word_for(maker)
         return f"{word} at the places of a gather would read {reads} elements to save writing {writes}"
     return "it is made of weights alone" if maker.results[0] in weights else None
+
+
+def _only_moves(maker: ir.Operation) -> bool:
+    """Whether ``maker`` reads each element at a place that its loops say: no more is read there than here."""
+    yielded = body_of(maker).operations[-1].operation.operands[0]
+    return not inputs_of(maker) and defining_op(yielded, "tensor.extract") is not None
 
 
 def _goes_with(extract: ir.Operation, maker: ir.Operation) -> bool:

@@ -118,6 +118,55 @@ func.func private @not_consecutive(%x: memref<64x131xf32>, %y: memref<64x1000xf3
   return
 }
 
+// No whole accesses for pieces: of rows that begin in the middle of one; of short rows, whose borders most warps have; of
+// a row that is another one's; of elements that are told apart by a signed comparison.
+// CHECK-LABEL: func.func private @pieces_apart
+// CHECK-NOT: consecutive
+func.func private @pieces_apart(%x: memref<64x510xf16>, %y: memref<64x56xf16>, %z: memref<64x512xf16>, %out: memref<64x510xf16>, %short: memref<64x58xf16>, %long: memref<64x512xf16>) attributes {mlopt.kernel} {
+  %c1 = arith.constant 1 : index
+  %c57 = arith.constant 57 : index
+  %c509 = arith.constant 509 : index
+  %c511 = arith.constant 511 : index
+  %c54 = arith.constant 54 : index
+  %back = arith.constant -1 : index
+  scf.forall (%i, %j) in (64, 510) {
+    %own = arith.addi %j, %back : index
+    %first = arith.cmpi ult, %j, %c1 : index
+    %at = arith.select %first, %c509, %own : index
+    %v = memref.load %x[%i, %at] : memref<64x510xf16>
+    %t = vector.broadcast %v : f16 to vector<1x1xf16>
+    vector.transfer_write %t, %out[%i, %j] {in_bounds = [true, true]} : vector<1x1xf16>, memref<64x510xf16>
+  } {mlopt.schedule = {min_blocks = array<i64: 8>, tile = array<i64: 1, 1>, warps = array<i64: 4>}}
+  scf.forall (%i, %j) in (64, 58) {
+    %own = arith.addi %j, %back : index
+    %inside = arith.cmpi ult, %j, %c57 : index
+    %rest = arith.select %inside, %own, %c54 : index
+    %first = arith.cmpi ult, %j, %c1 : index
+    %at = arith.select %first, %c1, %rest : index
+    %v = memref.load %y[%i, %at] : memref<64x56xf16>
+    %t = vector.broadcast %v : f16 to vector<1x1xf16>
+    vector.transfer_write %t, %short[%i, %j] {in_bounds = [true, true]} : vector<1x1xf16>, memref<64x58xf16>
+  } {mlopt.schedule = {min_blocks = array<i64: 8>, tile = array<i64: 1, 1>, warps = array<i64: 4>}}
+  scf.forall (%i, %j) in (64, 512) {
+    %own = arith.addi %j, %back : index
+    %first = arith.cmpi ult, %j, %c1 : index
+    %at = arith.select %first, %c511, %own : index
+    %row = arith.select %first, %c1, %i : index
+    %v = memref.load %z[%row, %at] : memref<64x512xf16>
+    %t = vector.broadcast %v : f16 to vector<1x1xf16>
+    vector.transfer_write %t, %long[%i, %j] {in_bounds = [true, true]} : vector<1x1xf16>, memref<64x512xf16>
+  } {mlopt.schedule = {min_blocks = array<i64: 8>, tile = array<i64: 1, 1>, warps = array<i64: 4>}}
+  scf.forall (%i, %j) in (64, 512) {
+    %own = arith.addi %j, %back : index
+    %first = arith.cmpi slt, %j, %c1 : index
+    %at = arith.select %first, %c511, %own : index
+    %v = memref.load %z[%i, %at] : memref<64x512xf16>
+    %t = vector.broadcast %v : f16 to vector<1x1xf16>
+    vector.transfer_write %t, %long[%i, %j] {in_bounds = [true, true]} : vector<1x1xf16>, memref<64x512xf16>
+  } {mlopt.schedule = {min_blocks = array<i64: 8>, tile = array<i64: 1, 1>, warps = array<i64: 4>}}
+  return
+}
+
 // What is not moved is read where it is written: no access is shifted.
 // CHECK-LABEL: func.func private @in_place
 // CHECK-NOT: consecutive

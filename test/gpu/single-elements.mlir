@@ -470,5 +470,67 @@ func.func private @parts_of_groups(%x: memref<3x64x136xf16>, %out: memref<64x62x
     %w = vector.shape_cast %v : vector<1x1x1xf16> to vector<1x1x1x1xf16>
     vector.transfer_write %w, %out[%i, %j, %l, %c] {in_bounds = [true, true, true, true]} : vector<1x1x1x1xf16>, memref<64x62x8x3xf16>
   } {mlopt.schedule = {min_blocks = array<i64: 8>, tile = array<i64: 1, 1, 1, 1>, warps = array<i64: 4>}}
+
+// -----
+
+// A row that is rolled by one. A thread loads the access that its last element lies in, at its own place, where sectors
+// begin; the one before is the lane's before, whose last word is wanted, or the last one of the row.
+// CHECK-LABEL: func.func private @rolled
+// CHECK: consecutive = array<i64: 8>
+// THREADS: llvm.func @rolled(
+// THREADS: llvm.load {{.*}} invariant {alignment = 16 : i64} : !llvm.ptr -> vector<4xi32>
+// THREADS: scf.if
+// THREADS: llvm.load {{.*}} invariant {alignment = 16 : i64} : !llvm.ptr -> vector<4xi32>
+// THREADS-COUNT-1: nvvm.shfl.sync up
+// THREADS-NOT: nvvm.shfl.sync
+// THREADS-COUNT-4: llvm.intr.fshr
+// THREADS: llvm.store {{.*}} {alignment = 16 : i64} : vector<8xf16>
+// THREADS: llvm.func @rolled_unaligned(
+// THREADS-NOT: alignment = 16
+func.func private @rolled(%x: memref<256x512xf16>, %out: memref<256x512xf16>) attributes {mlopt.kernel} {
+  %c511 = arith.constant 511 : index
+  %c1 = arith.constant 1 : index
+  %back = arith.constant -1 : index
+  scf.forall (%i, %j) in (256, 512) {
+    %before = arith.addi %j, %back : index
+    %first = arith.cmpi ult, %j, %c1 : index
+    %at = arith.select %first, %c511, %before : index
+    %v = memref.load %x[%i, %at] : memref<256x512xf16>
+    %t = vector.broadcast %v : f16 to vector<1x1xf16>
+    vector.transfer_write %t, %out[%i, %j] {in_bounds = [true, true]} : vector<1x1xf16>, memref<256x512xf16>
+  } {mlopt.schedule = {min_blocks = array<i64: 8>, tile = array<i64: 1, 1>, warps = array<i64: 4>}}
+  return
+}
+
+// -----
+
+// Rows between what is reflected: as between padding, whose elements are loaded one by one where a group has some.
+// CHECK-LABEL: func.func private @reflected
+// CHECK: consecutive = array<i64: 8>
+// THREADS: llvm.func @reflected(
+// THREADS-COUNT-2: llvm.load {{.*}} invariant {alignment = 16 : i64} : !llvm.ptr -> vector<4xi32>
+// THREADS: scf.if
+// THREADS-COUNT-8: llvm.load {{.*}} invariant {alignment = 2 : i64} : !llvm.ptr -> f16
+// THREADS-COUNT-4: nvvm.shfl.sync down
+// THREADS-NOT: llvm.load
+// THREADS: llvm.store {{.*}} {alignment = 16 : i64} : vector<8xf16>
+// THREADS: llvm.func @reflected_unaligned(
+func.func private @reflected(%x: memref<24x512xf16>, %out: memref<24x515xf16>) attributes {mlopt.kernel} {
+  %c2 = arith.constant 2 : index
+  %c514 = arith.constant 514 : index
+  %c1024 = arith.constant 1024 : index
+  %back = arith.constant -2 : index
+  scf.forall (%i, %j) in (24, 515) {
+    %behind = arith.subi %c1024, %j : index
+    %own = arith.addi %j, %back : index
+    %inside = arith.cmpi ult, %j, %c514 : index
+    %rest = arith.select %inside, %own, %behind : index
+    %turned = arith.subi %c2, %j : index
+    %before = arith.cmpi ult, %j, %c2 : index
+    %at = arith.select %before, %turned, %rest : index
+    %v = memref.load %x[%i, %at] : memref<24x512xf16>
+    %t = vector.broadcast %v : f16 to vector<1x1xf16>
+    vector.transfer_write %t, %out[%i, %j] {in_bounds = [true, true]} : vector<1x1xf16>, memref<24x515xf16>
+  } {mlopt.schedule = {min_blocks = array<i64: 8>, tile = array<i64: 1, 1>, warps = array<i64: 4>}}
   return
 }

@@ -1,4 +1,5 @@
 // RUN: mlopt-opt %s --pass-pipeline='builtin.module(mlopt-raise,canonicalize,cse,mlopt-fold-moves,canonicalize,cse)' --split-input-file | FileCheck %s
+// RUN: mlopt-opt %s --pass-pipeline='builtin.module(mlopt-raise,canonicalize,cse,mlopt-fold-moves{machine=a100},canonicalize,cse)' --split-input-file | FileCheck %s
 
 // Rows of 5 elements are put together; so are slices of two tensors, and what no view is taken of.
 // CHECK-LABEL: @short
@@ -87,4 +88,68 @@ func.func @cut(%x: tensor<4x16xf32>, %y: tensor<4x20xf32>) -> tensor<2x4x16xf32>
   %e = tensor.empty() : tensor<2x4x16xf32>
   %r = linalg.exp ins(%v : tensor<2x4x16xf32>) outs(%e : tensor<2x4x16xf32>) -> tensor<2x4x16xf32>
   return %r : tensor<2x4x16xf32>
+}
+
+// -----
+
+// Rolled by whole accesses: the parts are stored where these begin.
+// CHECK-LABEL: @in_place
+// CHECK-NOT: tensor.extract %
+// CHECK-COUNT-2: tensor.insert_slice
+func.func @in_place(%x: tensor<6x512xf16>) -> tensor<6x512xf16> {
+  %p0 = tensor.extract_slice %x[0, 504] [6, 8] [1, 1] : tensor<6x512xf16> to tensor<6x8xf16>
+  %p1 = tensor.extract_slice %x[0, 0] [6, 504] [1, 1] : tensor<6x512xf16> to tensor<6x504xf16>
+  %c = tensor.concat dim(1) %p0, %p1 : (tensor<6x8xf16>, tensor<6x504xf16>) -> tensor<6x512xf16>
+  return %c : tensor<6x512xf16>
+}
+
+// -----
+
+// Rows of which the next begins in the middle of an access.
+// CHECK-LABEL: @uneven
+// CHECK-NOT: tensor.extract %
+// CHECK-COUNT-2: tensor.insert_slice
+func.func @uneven(%x: tensor<6x510xf16>) -> tensor<6x510xf16> {
+  %p0 = tensor.extract_slice %x[0, 509] [6, 1] [1, 1] : tensor<6x510xf16> to tensor<6x1xf16>
+  %p1 = tensor.extract_slice %x[0, 0] [6, 509] [1, 1] : tensor<6x510xf16> to tensor<6x509xf16>
+  %c = tensor.concat dim(1) %p0, %p1 : (tensor<6x1xf16>, tensor<6x509xf16>) -> tensor<6x510xf16>
+  return %c : tensor<6x510xf16>
+}
+
+// -----
+
+// Elements of which an access has two.
+// CHECK-LABEL: @long
+// CHECK-NOT: tensor.extract %
+// CHECK-COUNT-2: tensor.insert_slice
+func.func @long(%x: tensor<6x512xf64>) -> tensor<6x512xf64> {
+  %p0 = tensor.extract_slice %x[0, 511] [6, 1] [1, 1] : tensor<6x512xf64> to tensor<6x1xf64>
+  %p1 = tensor.extract_slice %x[0, 0] [6, 511] [1, 1] : tensor<6x512xf64> to tensor<6x511xf64>
+  %c = tensor.concat dim(1) %p0, %p1 : (tensor<6x1xf64>, tensor<6x511xf64>) -> tensor<6x512xf64>
+  return %c : tensor<6x512xf64>
+}
+
+// -----
+
+// Borders of long rows of f32, in few parts.
+// CHECK-LABEL: @wide_borders
+// CHECK-NOT: tensor.extract %
+// CHECK-COUNT-3: tensor.insert_slice
+func.func @wide_borders(%x: tensor<8x512xf32>) -> tensor<8x514xf32> {
+  %p0 = tensor.extract_slice %x[0, 1] [8, 1] [1, 1] : tensor<8x512xf32> to tensor<8x1xf32>
+  %p2 = tensor.extract_slice %x[0, 510] [8, 1] [1, 1] : tensor<8x512xf32> to tensor<8x1xf32>
+  %c = tensor.concat dim(1) %p0, %x, %p2 : (tensor<8x1xf32>, tensor<8x512xf32>, tensor<8x1xf32>) -> tensor<8x514xf32>
+  return %c : tensor<8x514xf32>
+}
+
+// -----
+
+// Borders of more elements than an access has.
+// CHECK-LABEL: @broad
+// CHECK-NOT: tensor.extract %
+// CHECK-COUNT-2: tensor.insert_slice
+func.func @broad(%x: tensor<8x512xf16>) -> tensor<8x521xf16> {
+  %p0 = tensor.extract_slice %x[0, 503] [8, 9] [1, 1] : tensor<8x512xf16> to tensor<8x9xf16>
+  %c = tensor.concat dim(1) %p0, %x : (tensor<8x9xf16>, tensor<8x512xf16>) -> tensor<8x521xf16>
+  return %c : tensor<8x521xf16>
 }

@@ -110,3 +110,49 @@ def test_buffers_that_are_not_aligned(shift: int) -> None:
     x = np.random.default_rng(5).standard_normal((4, 130)).astype(np.float32)
     (found,) = gpu.run_kernel(kernel, [x, np.zeros((4, 129), np.float32)], shift=shift)
     np.testing.assert_array_equal(found, x[:, 1:])
+
+
+def rolled(x: Tensor, y: Tensor) -> tuple[Tensor, ...]:
+    """Forwards and back, by less than an access and by many, with what is computed before and behind."""
+    return (
+        x.roll(1, 1),
+        x.roll(-3, 1),
+        (x * 3).roll(5 - x.shape[1], 1) + x,
+        y.roll(2, -1),
+        y.roll((1, 17), (1, 2)),
+    )
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.int16, torch.int8])
+def test_rows_that_are_rolled(dtype: torch.dtype) -> None:
+    each = 16 // dtype.itemsize
+    inputs = [torch.randint(-9, 10, shape).to(dtype) for shape in [(5, 37 * each), (3, 2, 2 * each)]]
+    compiled = mlopt.jit(rolled, *inputs, target="cuda:sm_80", device="emulator")
+    assert compiled.asm["layouts"].count(f"consecutive = array<i64: {each}>") >= 4
+    for found, wanted in zip(compiled(*inputs), rolled(*inputs), strict=True):
+        assert torch.equal(found, wanted)
+
+
+def bordered(x: Tensor, y: Tensor, z: Tensor) -> tuple[Tensor, ...]:
+    """What is reflected, replicated and taken from the other end; some tasks of a last group are none."""
+    return (
+        F.pad(x, (2, 1), mode="reflect"),
+        F.pad(x, (0, 3), mode="reflect") * 2,
+        F.pad(x, (1, 4), mode="replicate"),
+        F.pad(y, (3, 2), mode="circular"),
+        F.pad(y, (7, 0), mode="reflect"),
+        F.pad(z, (1, 1, 2, 1), mode="reflect"),
+    )
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+@pytest.mark.parametrize("size", [256, 261])
+def test_rows_between_borders(dtype: torch.dtype, size: int) -> None:
+    shapes = [(8, size), (2, 4, size + 3), (2, 3, 7, 9)]
+    inputs = [torch.randn(shape).to(dtype) for shape in shapes]
+    inputs[0][3, 1::7], inputs[0][4, -3:] = float("nan"), -float("inf")
+    compiled = mlopt.jit(bordered, *inputs, target="cuda:sm_80", device="emulator")
+    assert compiled.asm["layouts"].count("consecutive = array<i64: 8>") == 5
+    assert len(compiled.kernels) == 6
+    for found, wanted in zip(compiled(*inputs), bordered(*inputs), strict=True):
+        torch.testing.assert_close(found, wanted, rtol=0, atol=0, equal_nan=True)

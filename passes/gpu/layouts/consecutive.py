@@ -2,23 +2,25 @@
 
 The task at (i, j) of a slice x[:, 1:] of rows of 512 writes the element 511 i + j, which is its number, and
 reads 512 i + j + 1. Results of 16 bytes a thread are one aligned access then, and what it reads for them are
-neighbours, but where its tasks are of two rows.
+neighbours, but where its tasks are of two rows, or of two pieces of a row that was put together (`pieces`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
 from mlir import ir
 
 from ....dialects.layouts import WARP
 from ..threads.grid import Loops
+from ..turns.reads import depends_on
 from .access import WIDE, Access, access_of
 from .linear import Linear, linear_of
+from .pieces import Bordered, Rolled, pieces_of
 
-_READ, _WRITE = "vector.transfer_read", "vector.transfer_write"
+LOAD, READ, WRITE = "memref.load", "vector.transfer_read", "vector.transfer_write"
 _OTHERS = ("arith.", "math.", "affine.", "vector.broadcast", "vector.shape_cast", "vector.extract", "ub.")
 _WORD = 4
 
@@ -28,16 +30,22 @@ class Shift:
     """How far what a group of neighbouring tasks reads begins behind an access of as many elements.
 
     ``known``: the number, if it is one for all groups; else None. ``gap``: how many elements lie between
-    those of a row and the first one of the next, if that is one number for all rows; else None.
+    those of a row and the first one of the next, if that is one number for all rows; else None. ``pieces``:
+    what a memref.load reads of a row.
     """
 
     access: Access
     known: int | None
     gap: int | None
+    pieces: Rolled | Bordered | None = None
 
     def has_both_rows(self, each: int, row: int) -> bool:
         """`has_both_rows` of accesses of ``each`` elements, and rows of ``row`` tasks."""
         access, shape = self.access, ir.MemRefType(self.access.buffer.type).shape
+        if isinstance(self.pieces, Rolled):
+            return True
+        if self.pieces is not None:
+            return has_both_rows(shape, self.gap, self.pieces.begins, each, row)
         outside = {dim for dim, inside in zip(access.dims, access.in_bounds, strict=True) if not inside}
         begins = linear_of(access.indices[-1]).constant if len(shape) - 1 in outside else None
         return (begins is not None or not outside) and has_both_rows(shape, self.gap, begins, each, row)
@@ -49,17 +57,19 @@ def consecutive_each(forall: ir.Operation) -> int:
     work = [op.operation for op in list(forall.regions[0].blocks[0].operations)[:-1]]
     if None in counts or any(step != 1 for step in loops.steps) or not all(map(_is_known, work)):
         return 1
-    accesses = [access_of(op) for op in work if op.name in (_READ, _WRITE)]
+    accesses = [_access_of(op) for op in work if op.name in (LOAD, READ, WRITE)]
     sizes = {access.element_bytes for access in accesses}
     if not accesses or any(ir.MemRefType(each.buffer.type).element_type.width < 8 for each in accesses):
         return 1
     each = WIDE // max(sizes)
     (*_, row) = [count or 0 for count in counts]
-    padded = not all(all(access.in_bounds) for access in accesses)
     shifts = shifts_of(forall, each) if each * min(sizes) >= _WORD else None
     if not shifts or all(shift.known == 0 for shift in shifts):
         return 1
+    padded = not all(all(shift.access.in_bounds) for shift in shifts)
     whole = all(shift.has_both_rows(each, row) for shift in shifts)
+    if not whole and any(shift.pieces for shift in shifts):
+        return 1  # where one reads single elements, all do, each of one row
     return each if is_worth_shifting(each, row, padded=padded, whole=whole) else 1
 
 
@@ -73,6 +83,15 @@ def is_worth_shifting(each: int, row: int, *, padded: bool, whole: bool) -> bool
     for 1.05 instead of 1.23, which is not done. Of both rows 123 in f16.
     """
     return each >= (8 if padded else 4) and (whole or row >= (4 if padded else 1) * WARP * each)
+
+
+def is_worth_bordering(each: int, row: int) -> bool:
+    """Whether rows with borders are worth accesses of ``each`` elements: warps have one row's at most.
+
+    Those are loaded one by one, for which all lanes wait. Of 256x512 with three more in f16 a thread has 304
+    instructions for eight elements, half of them for borders, and asks for 1.11 of the least bytes.
+    """
+    return each >= 8 and row >= WARP * each
 
 
 def has_both_rows(shape: Sequence[int], gap: int | None, begins: int | None, each: int, row: int) -> bool:
@@ -91,40 +110,84 @@ def has_both_rows(shape: Sequence[int], gap: int | None, begins: int | None, eac
 
 def shifts_of(forall: ir.Operation, each: int) -> list[Shift] | None:
     """Those of what is read, in order; None if results do not follow each other, or what is read does not."""
-    loops = Loops.of(forall)
-    places, counts = list(forall.regions[0].blocks[0].arguments)[: loops.rank], loops.static_counts()
-    along, shifts, written = places[-1], list[Shift](), list[ir.Value]()
+    shifts, written = list[Shift](), list[ir.Value]()
     for op in forall.regions[0].blocks[0].operations:
-        if op.operation.name not in (_READ, _WRITE):
+        if op.operation.name not in (LOAD, READ, WRITE):
             continue
-        access = access_of(op.operation)
+        access = _access_of(op.operation)
         kind = ir.MemRefType(access.buffer.type)
         if not kind.has_static_shape or not isinstance(access.buffer.owner, ir.Block):
             return None
-        beyond = beyond_task(forall, access)
-        if op.operation.name == _WRITE:
-            if beyond != Linear() or not all(access.in_bounds):
+        if op.operation.name == WRITE:
+            if beyond_task(forall, access) != Linear() or not all(access.in_bounds):
                 return None
             written.append(access.buffer)
             continue
-        if not runs_along(access, along) or any(value not in places for value in beyond.terms):
-            return None
         if prod(kind.shape) < each:
             return None  # no access of as many is in memory
-        fixed = all(factor % each == 0 for factor in beyond.terms.values())
-        factors = [beyond.terms.get(place, 0) for place in places[:-1]]
-        known = beyond.constant % each if fixed else None
-        shifts.append(Shift(access, known, gap_of(factors, [count or 0 for count in counts[:-1]])))
+        shift = (_shift_of_pieces if op.operation.name == LOAD else _shift)(forall, access, each)
+        if shift is None:
+            return None
+        shifts.append(shift)
     apart = len(written) == len({*written}) and not any(each.access.buffer in written for each in shifts)
     return shifts if written and apart else None
 
 
-def beyond_task(forall: ir.Operation, access: Access) -> Linear:
-    """How far behind its task's number an access to a buffer of known sizes is, for tasks of one element."""
-    loops = Loops.of(forall)
-    places = list(forall.regions[0].blocks[0].arguments)[: loops.rank]
-    task = _place(places, loops.bounds)
-    return _place(access.indices, ir.MemRefType(access.buffer.type).shape).plus(task, -1)
+def _access_of(op: ir.Operation) -> Access:
+    """`access_of`, of a memref.load, too."""
+    if op.name != LOAD:
+        return access_of(op)
+    buffer, *indices = op.operands
+    dims = tuple(range(len(indices)))
+    return Access(op, op.results[0], buffer, tuple(indices), dims, (True,) * len(dims))
+
+
+def _shift(forall: ir.Operation, access: Access, each: int) -> Shift | None:
+    """That of a read; None if its place is no sum, or the next task's is not the next one."""
+    beyond, places = beyond_task(forall, access), _places(forall)
+    if not runs_along(access, places[-1]) or any(value not in places for value in beyond.terms):
+        return None
+    return _shift_from(forall, access, beyond, each)
+
+
+def _shift_of_pieces(forall: ir.Operation, access: Access, each: int) -> Shift | None:
+    """That of a load, of a rolled row or one with borders; None of others, and if rows begin anywhere."""
+    along, count = _places(forall)[-1], Loops.of(forall).static_counts()[-1] or 0
+    pieces = pieces_of(access.op, along, count)
+    changing = depends_on(forall, len(_places(forall)) - 1)
+    if pieces is None or any(index in changing for index in access.indices[:-1]):
+        return None
+    if isinstance(pieces, Rolled):
+        return None if count % each else Shift(access, pieces.start % each, None, pieces)
+    beyond = beyond_task(forall, access, Linear(pieces.begins, {along: 1}))
+    if any(value not in _places(forall) for value in beyond.terms):
+        return None
+    padded = replace(access, in_bounds=(*access.in_bounds[:-1], False))
+    shift = replace(_shift_from(forall, padded, beyond, each), pieces=pieces)
+    return shift if is_worth_bordering(each, count) and shift.has_both_rows(each, count) else None
+
+
+def _shift_from(forall: ir.Operation, access: Access, beyond: Linear, each: int) -> Shift:
+    places, counts = _places(forall), Loops.of(forall).static_counts()
+    fixed = all(factor % each == 0 for factor in beyond.terms.values())
+    factors = [beyond.terms.get(place, 0) for place in places[:-1]]
+    known = beyond.constant % each if fixed else None
+    return Shift(access, known, gap_of(factors, [count or 0 for count in counts[:-1]]))
+
+
+def _places(forall: ir.Operation) -> list[ir.Value]:
+    return list(forall.regions[0].blocks[0].arguments)[: Loops.of(forall).rank]
+
+
+def beyond_task(forall: ir.Operation, access: Access, last: Linear | None = None) -> Linear:
+    """How far behind its task's number an access to a buffer of known sizes is, for tasks of one element.
+
+    ``last``: its last index, if it is not what the access says.
+    """
+    outer = [linear_of(index) for index in access.indices[:-1]]
+    indices = [*outer, last or linear_of(access.indices[-1])] if access.indices else []
+    task = _place([linear_of(place) for place in _places(forall)], Loops.of(forall).bounds)
+    return _place(indices, ir.MemRefType(access.buffer.type).shape).plus(task, -1)
 
 
 def gap_of(factors: Sequence[int], counts: Sequence[int]) -> int | None:
@@ -139,12 +202,12 @@ def gap_of(factors: Sequence[int], counts: Sequence[int]) -> int | None:
     return next(iter(gaps), 0) if len(gaps) < 2 else None
 
 
-def _place(indices: Sequence[ir.Value], sizes: Sequence[int | ir.Value]) -> Linear:
+def _place(indices: Sequence[Linear], sizes: Sequence[int | ir.Value]) -> Linear:
     """Which element of contiguous memory is at some indices."""
     place = Linear()
     for index, size in zip(indices, sizes, strict=True):
         assert isinstance(size, int), "sizes are known"
-        place = Linear().plus(place, size).plus(linear_of(index))
+        place = Linear().plus(place, size).plus(index)
     return place
 
 
@@ -156,4 +219,4 @@ def runs_along(access: Access, along: ir.Value) -> bool:
 
 def _is_known(op: ir.Operation) -> bool:
     """Whether an op can be made for each of a thread's tasks, behind all that they read."""
-    return not op.regions and (op.name in (_READ, _WRITE) or op.name.startswith(_OTHERS))
+    return not op.regions and (op.name in (LOAD, READ, WRITE) or op.name.startswith(_OTHERS))

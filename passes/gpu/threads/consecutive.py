@@ -17,7 +17,8 @@ from mlir import ir
 
 from ....dialects.attributes import SCHEDULE
 from ..layouts.access import access_of
-from ..layouts.consecutive import shifts_of
+from ..layouts.consecutive import LOAD, READ, WRITE, Shift, shifts_of
+from ..layouts.pieces import Rolled
 from .builder import Builder, Number, Truth
 from .consecutive_reads import Row, read_of, values_of
 from .emitter import Emitter
@@ -25,8 +26,6 @@ from .fragment import Fragment, positions_of
 from .grid import Loops
 from .neighbours import bind_places
 from .streamed import store_result
-
-_READ, _WRITE = "vector.transfer_read", "vector.transfer_write"
 
 
 @dataclass(frozen=True)
@@ -64,29 +63,61 @@ def emit_consecutive(
     tasks = _tasks(em, forall, group, each)
     shifts = shifts_of(forall, each)
     assert shifts is not None, "tasks are consecutive (mlopt-gpu-single-elements)"
-    places = [op for op in work if not has_tiles(op)]
+    places = _places(work)
     indices: list[list[list[Number]]] = []
     for row in tasks.rows:
         with em.task():
             bind_places(em, forall, row)
             em.emit(places)
-            indices.append([[em.number(index) for index in each.access.indices] for each in shifts])
+            indices.append([_indices(em, shift, row[-1]) for shift in shifts])
     reads = [
-        read_of(em, tasks.row, shift, both)
+        read_of(em, tasks.row, shift, both, partial(_pointer, tasks, places, shift))
         for shift, both in zip(shifts, zip(*indices, strict=True), strict=True)
     ]
     values = dict(zip((shift.access.op for shift in shifts), values_of(em, tasks.row, reads), strict=True))
-    made: dict[ir.Operation, list[ir.Value]] = {op: [] for op in work if op.name == _WRITE}
+    made: dict[ir.Operation, list[ir.Value]] = {op: [] for op in work if op.name == WRITE}
     for number in range(each):
         with em.task():
             tasks.bind(number)
             for op, found in values.items():
                 set_read(em, op, found[number])
-            em.emit([op for op in work if op.name not in (_READ, _WRITE)])
+            em.emit([op for op in work if op.name not in (LOAD, READ, WRITE)])
             for op, written in made.items():
                 written.append(next(iter(em.fragment(op.operands[0]).values.values())))
     for op, written in made.items():
         _write(tasks, op, written)
+
+
+def _places(work: Sequence[ir.Operation]) -> list[ir.Operation]:
+    """The ops that say where a task is: on numbers, and not of what it loads."""
+    found, loaded = list[ir.Operation](), set[ir.Value]()
+    for op in work:
+        if op.name == LOAD or not loaded.isdisjoint(op.operands):
+            loaded |= set(op.results)
+        elif not has_tiles(op):
+            found.append(op)
+    return found
+
+
+def _indices(em: Emitter, shift: Shift, column: Number) -> list[Number]:
+    """Where the task in a ``column`` of a row reads; of pieces, where it would if there was but one."""
+    *outer, last = shift.access.indices
+    found = [em.number(index) for index in outer]
+    if isinstance(shift.pieces, Rolled):
+        return [*found, 0]
+    return [*found, em.build.add(column, shift.pieces.begins) if shift.pieces else em.number(last)]
+
+
+def _pointer(tasks: _Tasks, places: Sequence[ir.Operation], shift: Shift, number: int) -> ir.Value:
+    """Where one of the tasks reads."""
+    em, buffer = tasks.em, tasks.em.buffers[shift.access.buffer]
+    place: Number = 0
+    with em.task():
+        tasks.bind(number)
+        em.emit(places)
+        for index, stride in zip(shift.access.indices, shift.access.strides, strict=True):
+            place = em.build.add(place, em.build.mul(em.number(index), stride or 0))
+    return em.build.offset(buffer.pointer, buffer.element, place)
 
 
 def _tasks(em: Emitter, forall: ir.Operation, group: Number, each: int) -> _Tasks:
@@ -126,6 +157,9 @@ def has_tiles(op: ir.Operation) -> bool:
 
 def set_read(em: Emitter, read: ir.Operation, value: ir.Value) -> None:
     """Say what a task has read."""
+    if read.name == LOAD:
+        em.set_scalar(read.results[0], value)
+        return
     layout = em.layout(read.results[0])
     (position,) = positions_of(layout, read.results[0])
     em.set_fragment(read.results[0], Fragment(layout, {position: value}))

@@ -1,8 +1,12 @@
-"""What consecutive tasks read: neighbours, or the end of a row and the beginning of the next, or padding."""
+"""What consecutive tasks read: neighbours, or the end of a row and the beginning of the next, or padding.
+
+Or pieces of a row: of a rolled one the second access may be the first one of the row; between borders it is
+read as between padding, which is single elements.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import prod
@@ -11,11 +15,13 @@ from mlir import ir
 
 from ....dialects.layouts import WARP
 from ..layouts.consecutive import Shift
+from ..layouts.pieces import Bordered, Rolled
 from .builder import Builder, Number, Truth
 from .emitter import Emitter
 from .row_ends import Ends, read_rows
-from .shifted import Run, in_elements, load_runs, shift
+from .shifted import Run, both_accesses, in_elements, load_runs, shift
 
+SECTOR = 32  # bytes
 FEW_ENDS = 4  # times as many tasks as a warp has are in a row: at most one warp of so many has an end of one
 
 
@@ -57,7 +63,8 @@ class Read:
     """A ``run`` of neighbours, ``nothing`` but padding, or else single elements from both ``starts`` on.
 
     ``whole``: whether the run is all that is read, or with ``ends`` that of two rows. ``size``: of a row, if
-    some may be beside it.
+    some may be beside it. ``padding``: what a task has that does not read; else a ``border`` is loaded, from
+    the pointer for each task's number.
     """
 
     run: Run
@@ -67,15 +74,32 @@ class Read:
     starts: tuple[_Start, _Start]
     size: int | None
     padding: ir.Value
+    border: Callable[[int], ir.Value] | None = None
 
 
-def read_of(em: Emitter, row: Row, shift: Shift, indices: Sequence[Sequence[Number]]) -> Read:
-    """What is read, by the ``indices`` of the first task, and of what would be the first in the next row."""
+def read_of(
+    em: Emitter,
+    row: Row,
+    shift: Shift,
+    indices: Sequence[Sequence[Number]],
+    pointer: Callable[[int], ir.Value],
+) -> Read:
+    """What is read, by the ``indices`` of the first task, and of what would be the first in the next row.
+
+    ``pointer``: for a task's number, to the element that it reads.
+    """
     build, access, each = em.build, shift.access, row.each
     sizes = list(ir.MemRefType(access.buffer.type).shape)
     ragged = {dim for dim, inside in zip(access.dims, access.in_bounds, strict=True) if not inside}
     first, second = (_start(build, sizes, ragged, each_row) for each_row in indices)
-    padding = build.constant(em.buffers[access.buffer].element, access.padding)
+    kind = em.buffers[access.buffer].element
+    if isinstance(shift.pieces, Rolled):
+        run = _rolled(em, row, shift, first)
+        return Read(run, None, True, False, (first, second), None, build.zero(kind))
+    if isinstance(shift.pieces, Bordered):
+        padded = _both_rows_padded(em, row, shift, (first, second))
+        return Read(*padded, True, False, (first, second), None, build.zero(kind), pointer)
+    padding = build.constant(kind, access.padding)
     if shift.has_both_rows(each, row.size):
         find = _both_rows_padded if ragged else _both_rows
         return Read(*find(em, row, shift, (first, second)), True, False, (first, second), None, padding)
@@ -108,7 +132,7 @@ def _both_rows(em: Emitter, row: Row, shift: Shift, starts: tuple[_Start, _Start
     gap = shift.gap or 0
     end = em.build.sub(row.size, row.column)
     run = _run_at(em, row, shift, starts[0].place, row.stays(row.each), gap)
-    return run, Ends(end, end, gap, True, None)
+    return run, Ends(end, end, gap, True, padded=False)
 
 
 def _both_rows_padded(em: Emitter, row: Row, shift: Shift, starts: tuple[_Start, _Start]) -> tuple[Run, Ends]:
@@ -122,9 +146,25 @@ def _both_rows_padded(em: Emitter, row: Row, shift: Shift, starts: tuple[_Start,
     before = build.pick(build.both(begins, first.there), build.sub(width, column), 0)
     behind = build.sub(build.pick(is_before, 0, row.size), column)
     behind = build.pick(build.pick_truth(is_before, first.there, second.there), behind, row.each)
-    padding = build.constant(em.buffers[access.buffer].element, access.padding)
     run = _run_at(em, row, shift, place, goes_on, 0)
-    return run, Ends(before, behind, shift.gap or 0, begins, padding)
+    return run, Ends(before, behind, shift.gap or 0, begins, padded=True)
+
+
+def _rolled(em: Emitter, row: Row, shift: Shift, begin: _Start) -> Run:
+    """A group's run in a row from ``begin`` on, and round its end, which is where an access ends, too."""
+    build, access, rest = em.build, shift.access, shift.known or 0
+    assert isinstance(shift.pieces, Rolled)
+
+    def round_end(column: Number) -> Number:
+        return build.pick(build.less(column, row.size), column, build.sub(column, row.size))
+
+    first = round_end(build.add(row.column, shift.pieces.start - rest))
+    second = build.add(begin.place, round_end(build.add(first, row.each)))
+    place = build.add(build.add(begin.place, first), rest)
+    size, buffer = access.element_bytes, em.buffers[access.buffer]
+    backwards = rest != 0 and (shift.pieces.start - rest) * size % SECTOR != 0
+    beside = build.opposite(build.less(row.column, 1)) if backwards else row.stays(row.each)
+    return Run(buffer, size, row.each, place, rest, True, True, beside, 0, second, backwards)
 
 
 def _run_at(em: Emitter, row: Row, shift: Shift, place: Number, beside: Truth, more: int) -> Run:
@@ -157,7 +197,9 @@ def values_of(em: Emitter, row: Row, reads: Sequence[Read]) -> list[list[ir.Valu
     """
     build = em.build
     em.wide = True
-    words = load_runs(em, [read.run for read in reads])
+    loaded = load_runs(em, [read.run for read in reads])
+    between = [_beside(em, row, read) for read in reads]
+    words = [both_accesses(em, read.run, *pair) for read, pair in zip(reads, loaded, strict=True)]
     mixed: Truth = False
     for read in reads:
         mixed = build.either(mixed, build.opposite(build.either(read.whole, read.nothing)))
@@ -172,15 +214,36 @@ def values_of(em: Emitter, row: Row, reads: Sequence[Read]) -> list[list[ir.Valu
     early = row.size < FEW_ENDS * WARP * row.each
     others = em.choose(mixed, kinds, singles, padding) if early else padding()
     together = []
-    for read, own, other in zip(reads, words, others, strict=True):
+    for read, own, other, beside in zip(reads, words, others, between, strict=True):
         run, whole, ends = read.run, read.whole, read.ends
-        found = shift(em, run, own) if ends is None else read_rows(em, run, own, ends)
+        found = shift(em, run, own) if ends is None else read_rows(em, run, own, ends, beside)
         vector = in_elements(em, run, found)
         if whole is not True and (early or read.nothing is not False):
             vector = build.op("arith.select", [build.truth(whole), vector, other], vector.type)
         together.append(vector)
     vectors = together if early else em.choose(mixed, kinds, singles, lambda: together)
     return [build.elements(vector) for vector in vectors]
+
+
+def _beside(em: Emitter, row: Row, read: Read) -> list[ir.Value]:
+    """What each task has that reads no neighbour: padding, or an element of a border."""
+    build, ends, border, nothing = em.build, read.ends, read.border, [read.padding] * row.each
+    if ends is None or border is None:
+        return nothing
+    kind, size, constant = read.padding.type, read.run.element_bytes, read.run.buffer.constant
+
+    def one(number: int) -> list[ir.Value]:
+        return build.load(border(number), kind, 1, size, constant)
+
+    def each() -> list[ir.Value]:
+        found = []
+        for number in range(row.each):
+            is_behind = build.opposite(build.less(number, ends.before))
+            is_one = build.both(is_behind, build.less(number, ends.behind))
+            found += em.choose(is_one, [kind], partial(one, number), lambda: [read.padding])
+        return found
+
+    return em.choose(build.less(ends.before, row.each), [kind] * row.each, each, lambda: nothing)
 
 
 def _one_by_one(em: Emitter, row: Row, read: Read) -> list[ir.Value]:

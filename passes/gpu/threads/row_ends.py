@@ -32,18 +32,20 @@ class Ends:
     """What each of a group's tasks reads.
 
     Those below the number ``before`` have the run's elements, those from ``behind`` on have elements ``gap``
-    places further, if ``further``, else the run's; those between have ``padding``.
+    places further, if ``further``, else the run's; those between are ``padded``.
     """
 
     before: Number
     behind: Number
     gap: int
     further: Truth
-    padding: ir.Value | None
+    padded: bool
 
 
-def read_rows(em: Emitter, run: Run, words: Sequence[ir.Value], ends: Ends) -> list[ir.Value]:
-    """The words of what a group reads, from those of its accesses."""
+def read_rows(
+    em: Emitter, run: Run, words: Sequence[ir.Value], ends: Ends, padding: Sequence[ir.Value]
+) -> list[ir.Value]:
+    """The words of what a group reads, from those of its accesses; ``padding``: an element for each task."""
     build, own = em.build, shift(em, run, words)
     if ends.gap == 0:
         return own
@@ -55,8 +57,9 @@ def read_rows(em: Emitter, run: Run, words: Sequence[ir.Value], ends: Ends) -> l
         behind, word = other, one
         if ends.further is not True:
             behind = build.op("arith.select", [further, other, one], one.type)
-        if ends.padding is not None:
-            word = _mixed(build, tasks, ends.before, one, _padding(build, ends.padding, len(tasks)))
+        if ends.padded:
+            own_padding = _packed(build, [padding[task] for task in tasks])
+            word = _mixed(build, tasks, ends.before, one, own_padding)
         found.append(_mixed(build, tasks, ends.behind, word, behind))
     return found
 
@@ -89,9 +92,9 @@ def _mixed(build: Builder, tasks: range, end: Number, one: ir.Value, other: ir.V
     return build.op("arith.xori", [apart, other])
 
 
-def _padding(build: Builder, padding: ir.Value, count: int) -> ir.Value:
-    """A word of ``count`` elements that are all the same."""
+def _packed(build: Builder, elements: Sequence[ir.Value]) -> ir.Value:
+    """A word of so many elements."""
     word = ir.IntegerType.get_signless(_BITS * WORD)
-    vector = build.vector([padding] * count)
-    (bits,) = build.elements(build.op("vector.bitcast", [vector], ir.VectorType.get([1], word)))
+    one_word, vector = ir.VectorType.get([1], word), build.vector(elements)
+    (bits,) = build.elements(build.op("vector.bitcast", [vector], one_word))
     return bits

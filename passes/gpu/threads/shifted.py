@@ -7,6 +7,9 @@ beside has loaded, if that one's elements come next; else the thread loads it, t
     accesses         |abcdefgh|ijklmnop| … |yz…
     what it has       bcdefgh i, jklmnop q, …           a shift by one element
 
+Or it loads the one that its last element lies in, and the lane beside has the one before: where lanes would
+begin in the middle of a sector else.
+
 Both are words of 4 bytes. Words are chosen by the bits of the distance, a byte within a word by a funnel
 shift (``shf.r.wrap``); of a distance that is known only the funnel shift is left.
 """
@@ -33,7 +36,9 @@ class Run:
 
     ``rest``: how far that is behind the access that it lies in. ``starts``: whether this is in memory;
     ``follows``: whether the one behind is needed, and all of it is there; ``beside``: whether the next lane's
-    run is the next one. ``more``: how many elements behind the run are wanted, too: one, or none.
+    run is the next one. ``more``: how many elements behind the run are wanted, too: one, or none. ``second``:
+    where the access behind begins, if it does not lie behind the first one. ``backwards``: whether a thread
+    loads this, and the lane before has the first one if the run is the next one of that lane's.
     """
 
     buffer: Buffer
@@ -45,6 +50,8 @@ class Run:
     follows: Truth
     beside: Truth
     more: int = 0
+    second: Number | None = None
+    backwards: bool = False
 
     @property
     def words(self) -> int:
@@ -58,17 +65,22 @@ class Run:
         return -(-most * self.element_bytes // WORD)
 
 
-def load_runs(em: Emitter, runs: Sequence[Run]) -> list[list[ir.Value]]:
-    """The words of two accesses for each run; all loads come before what waits for one.
+def load_runs(em: Emitter, runs: Sequence[Run]) -> list[tuple[list[ir.Value], list[ir.Value]]]:
+    """The words that a thread has loaded of each run, and those of the access that the lane beside may have.
 
-    Of a first access that is not there those at the buffer's beginning, which are not used.
+    All loads come before what waits for one. Of a first access that is not there it has those at the buffer's
+    beginning, which are not used.
     """
-    first = [_load(em, run, em.build.pick(run.starts, _aligned(em, run), 0)) for run in runs]
-    own = [_load_behind(em, run) for run in runs]
-    return [
-        [*words, *(_from_beside(em, run, words, behind) if behind else [])]
-        for run, words, behind in zip(runs, first, own, strict=True)
-    ]
+    loaded = [_load(em, run, _place_of(em, run, run.backwards)) for run in runs]
+    return list(zip(loaded, [_load_other(em, run) for run in runs], strict=True))
+
+
+def both_accesses(
+    em: Emitter, run: Run, loaded: Sequence[ir.Value], own: Sequence[ir.Value]
+) -> list[ir.Value]:
+    """The words of two accesses, of what threads have loaded."""
+    other = _from_beside(em, run, loaded, own) if own else []
+    return [*other, *loaded] if run.backwards else [*loaded, *other]
 
 
 def shift(em: Emitter, run: Run, words: Sequence[ir.Value]) -> list[ir.Value]:
@@ -107,40 +119,57 @@ def _load(em: Emitter, run: Run, place: Number) -> list[ir.Value]:
     return build.load(pointer, word, run.words, run.words * WORD, constant=True)
 
 
-def _load_behind(em: Emitter, run: Run) -> list[ir.Value]:
-    """The words of the access that a run ends in, unless the next lane has it; none if it is the first."""
+def _place_of(em: Emitter, run: Run, second: bool) -> Number:
+    """Where one of the two accesses begins, in memory if a thread loads it."""
+    aligned = _aligned(em, run)
+    if not second:
+        return em.build.pick(run.starts, aligned, 0)
+    return em.build.add(aligned, run.count) if run.second is None else run.second
+
+
+def _load_other(em: Emitter, run: Run) -> list[ir.Value]:
+    """The words of the access that not all load, unless the lane beside has it; none if it is not needed."""
     if run.behind == 0:
         return []
     build = em.build
-    behind = build.add(_aligned(em, run), run.count)
+    place = _place_of(em, run, not run.backwards)
     word = ir.IntegerType.get_signless(_BITS * WORD)
     alone = build.both(run.follows, build.opposite(_has_lane(em, run)))
     return em.choose(
         alone,
         [word] * run.words,
-        lambda: _load(em, run, behind),
+        lambda: _load(em, run, place),
         lambda: [build.constant(word, 0)] * run.words,
     )
 
 
-def _from_beside(em: Emitter, run: Run, first: Sequence[ir.Value], own: Sequence[ir.Value]) -> list[ir.Value]:
-    """The words of the access behind: the next lane's first ones, or those that the thread has loaded."""
+def _from_beside(
+    em: Emitter, run: Run, loaded: Sequence[ir.Value], own: Sequence[ir.Value]
+) -> list[ir.Value]:
+    """The words of the other access: those that the lane beside has loaded, or that the thread has."""
     build, has = em.build, em.build.truth(_has_lane(em, run))
-    return [
-        build.op("arith.select", [has, from_beside(build, word, 1), other], word.type)
-        for word, other in zip(first[: run.behind], own, strict=False)
-    ]
+    needed = range(run.behind)
+    if run.backwards:
+        needed = range(run.rest * run.element_bytes // WORD if isinstance(run.rest, int) else 0, run.words)
+
+    def word(at: int) -> ir.Value:
+        if at not in needed:
+            return own[at]
+        beside = from_beside(build, loaded[at], -1 if run.backwards else 1)
+        return build.op("arith.select", [has, beside, own[at]], own[at].type)
+
+    return [word(at) for at in (range(run.words) if run.backwards else needed)]
 
 
 def _has_lane(em: Emitter, run: Run) -> Truth:
-    """Whether the next lane loads the access behind the first."""
-    build, thread = em.build, em.thread_number
+    """Whether the lane beside loads the access that the thread does not."""
+    build, thread, end = em.build, em.thread_number, 0 if run.backwards else WARP - 1
 
-    def is_last() -> ir.Value:
+    def is_end() -> ir.Value:
         lane = build.op("arith.andi", [thread, build.constant(thread.type, WARP - 1)])
-        return build.equal(lane, build.constant(thread.type, WARP - 1))
+        return build.equal(lane, build.constant(thread.type, end))
 
-    return build.both(run.beside, build.opposite(em.at_entry("last lane", is_last)))
+    return build.both(run.beside, build.opposite(em.at_entry(("lane", end), is_end)))
 
 
 def _bit(em: Emitter, number: Number, bit: int) -> Truth:
