@@ -470,6 +470,8 @@ func.func private @parts_of_groups(%x: memref<3x64x136xf16>, %out: memref<64x62x
     %w = vector.shape_cast %v : vector<1x1x1xf16> to vector<1x1x1x1xf16>
     vector.transfer_write %w, %out[%i, %j, %l, %c] {in_bounds = [true, true, true, true]} : vector<1x1x1x1xf16>, memref<64x62x8x3xf16>
   } {mlopt.schedule = {min_blocks = array<i64: 8>, tile = array<i64: 1, 1, 1, 1>, warps = array<i64: 4>}}
+  return
+}
 
 // -----
 
