@@ -61,15 +61,28 @@ def _circular_pad(x: Tensor, pad: Sequence[int]) -> Any:
 def _reflection_pad(x: Tensor, pad: Sequence[int]) -> Any:
     """What is next to an edge, in turned order."""
     if not _should_join(x, pad):
-        return _GATHERED[aten.reflection_pad2d.default](x, pad)
+        known = all(isinstance(number, int) for number in (*_padded(x, pad), *pad))
+        return _GATHERED[aten.reflection_pad2d.default](x, pad) if known else _reflected(x, pad)
 
     def border(x: Tensor, dim: int, amount: int, before: bool) -> list[Tensor]:
         first = 1 if before else x.shape[dim] - 1 - amount
         if amount > FEW:
             return [x.narrow(dim, first, amount).flip(dim)]
-        return [x.narrow(dim, place, 1) for place in reversed(range(first, first + amount))]
+        return [x.narrow(dim, first + place, 1) for place in reversed(range(amount))]
 
     return _with_borders(x, pad, border)
+
+
+def _reflected(x: Tensor, pad: Sequence[Any]) -> Tensor:
+    """Gathered dim by dim, for sizes that are not known: of n elements place p is n - 1 - ||p| - (n - 1)|."""
+    for place in range(len(pad) // 2):
+        dim = x.dim() - 1 - place
+        before, after = pad[2 * place : 2 * place + 2]
+        last = x.shape[dim] - 1
+        places = torch.arange(last + 1 + before + after, device=x.device) - before
+        from_last = (places.abs() - last).abs()
+        x = torch.index_select(x, dim, from_last.neg() + last)
+    return x
 
 
 @ours(aten.replication_pad1d.default, aten.replication_pad2d.default, aten.replication_pad3d.default)
@@ -97,8 +110,12 @@ def _should_join(x: Tensor, pad: Sequence[Any]) -> bool:
         return False
     if runs_loops():
         return True
-    padded = x.shape[x.dim() - len(pad) // 2 :]
-    return max(pad) <= FEW and all(isinstance(size, int) for size in padded)
+    return max(pad) <= FEW and all(isinstance(size, int) for size in _padded(x, pad))
+
+
+def _padded(x: Tensor, pad: Sequence[Any]) -> Sequence[Any]:
+    """The sizes of the dims that are padded."""
+    return x.shape[x.dim() - len(pad) // 2 :]
 
 
 def _with_borders(

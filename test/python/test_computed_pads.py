@@ -67,3 +67,16 @@ def test_integers(target):
             yield F.pad(divided, (2, 3)) + 1, F.pad(x | y, (1, 2)).sum(-1)
 
     check(lambda *pairs: tuple(padded(*pairs)), pairs, target)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("mode", ["reflect", "replicate", "circular"])
+@pytest.mark.parametrize("pad", [(2, 1), (12, 11)])
+def test_borders_of_any_length(pad, mode, target):
+    """Of rows whose length is known at the call only: one program for all."""
+    columns = torch.export.Dim("columns", min=16)
+    module = Function(lambda x: F.pad(x, pad, mode=mode))
+    compiled = mlopt.jit(module, torch.randn(5, 37), dynamic_shapes=(({1: columns},),), **TARGETS[target])
+    for size in (16, 29, 130):
+        x = torch.randn(5, size)
+        assert torch.equal(compiled(x), module(x))
