@@ -25,8 +25,8 @@ memory at once, ``registers``, with which a thread makes do, and one of the kern
 aligned; its kernel has ``mlopt.considered``: the blocks that were compared, and the time that was predicted
 for each. ``parts`` says how many blocks share the keys of attention's few rows (mlopt-gpu-split-keys), and
 ``mlopt.last_blocks`` what that saves. ``ping_pong`` says how many warpgroups are to take turns with a block's
-tiles. A sum of rows that indices name has ``listed``: how many of them are read at once. ``loads_first`` has
-a thread wait for all that it loads before it computes. How sizes are chosen: ``passes/scheduling``.
+tiles. A sum of rows that indices name has ``listed``: how many of them are read at once. ``wait_for_loads``
+has a thread wait for all that it loads before it computes. How sizes are chosen: ``passes/scheduling``.
 
 Lowering: mlopt-tile writes no kernel that has no schedule. Its own compile time is 0.02 s for the kernels of
 two GPT-2 blocks on a CPU.
@@ -144,7 +144,7 @@ class Schedule(Pass):
         found |= {"stages": (choice.stages,)} if choice.stages > 1 else {}
         found |= {"registers": choice.registers} if choice.registers else {}
         found |= {"most_registers": (choice.most_registers,)} if choice.most_registers else {}
-        found |= {"loads_first": (1,)} if choice.loads_first else {}
+        found |= {"wait_for_loads": (1,)} if choice.wait_for_loads else {}
         found |= {"beyond": (1,)} if choice.beyond else {}
         found |= {"parts": (choice.parts,)} if choice.parts > 1 else {}
         found |= {"listed": (choice.listed,)} if choice.listed else {}

@@ -13,7 +13,7 @@ from torch.fx.experimental.symbolic_shapes import guard_or_false
 from .registry import aten, ours
 from .target import runs_loops
 
-FEW = 8  # elements of a border that a GPU may read as one with what they are around
+FEW = 8  # elements of a border that a GPU may read with what is between: as passes/moving/wraps.py has it
 # torch's, of any number of dims.
 _GATHERED = get_decompositions([aten.reflection_pad2d.default, aten.replication_pad2d.default])
 
@@ -61,12 +61,12 @@ def _circular_pad(x: Tensor, pad: Sequence[int]) -> Any:
 def _reflection_pad(x: Tensor, pad: Sequence[int]) -> Any:
     """What is next to an edge, in turned order."""
     if not _should_join(x, pad):
-        known = all(isinstance(number, int) for number in (*_padded(x, pad), *pad))
+        known = all(isinstance(number, int) for number in (*x.shape[x.dim() - len(pad) // 2 :], *pad))
         return _GATHERED[aten.reflection_pad2d.default](x, pad) if known else _reflected(x, pad)
 
     def border(x: Tensor, dim: int, amount: int, before: bool) -> list[Tensor]:
         first = 1 if before else x.shape[dim] - 1 - amount
-        if amount > FEW:
+        if amount > FEW or not _is_known(x):  # columns of tensors of any size are copied one by one
             return [x.narrow(dim, first, amount).flip(dim)]
         return [x.narrow(dim, first + place, 1) for place in reversed(range(amount))]
 
@@ -78,6 +78,8 @@ def _reflected(x: Tensor, pad: Sequence[Any]) -> Tensor:
     for place in range(len(pad) // 2):
         dim = x.dim() - 1 - place
         before, after = pad[2 * place : 2 * place + 2]
+        if not _is_some(before) and not _is_some(after):
+            continue
         last = x.shape[dim] - 1
         places = torch.arange(last + 1 + before + after, device=x.device) - before
         from_last = (places.abs() - last).abs()
@@ -104,18 +106,18 @@ def _should_join(x: Tensor, pad: Sequence[Any]) -> bool:
     """Whether to join the padding and what it is around, and not to gather each element, as torch does.
 
     Parts are copied in vectors: a border of one around 256 images of 56x56 takes an AVX2 core 0.28 ms, and
-    not 4.4. For a GPU few elements become one read with what they are around (`moving/wraps.py`).
+    not 4.4. For a GPU few elements become one read with what they are around, if all sizes are known
+    (`moving/wraps.py`).
     """
     if not all(isinstance(amount, int) and amount >= 0 for amount in pad):
         return False
     if runs_loops():
         return True
-    return max(pad) <= FEW and all(isinstance(size, int) for size in _padded(x, pad))
+    return max(pad) <= FEW and _is_known(x)
 
 
-def _padded(x: Tensor, pad: Sequence[Any]) -> Sequence[Any]:
-    """The sizes of the dims that are padded."""
-    return x.shape[x.dim() - len(pad) // 2 :]
+def _is_known(x: Tensor) -> bool:
+    return all(isinstance(size, int) for size in x.shape)
 
 
 def _with_borders(

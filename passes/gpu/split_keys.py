@@ -38,13 +38,15 @@ be empty; the number of parts stays::
       %n0 = %p * %length
       %r:3 = scf.for %n = %n0 to (min of %n0 + %length, n, and %n0 or more) step %c64 …
 
-Legal for a known number of tasks. Which kernels have ``parts``, and
-how many, is the schedule's: mlopt-schedule compares blocks with parts and without (`attention_blocks`). Runs
-behind mlopt-gpu-late-scales, whose factor exponents of parts have, too, and before mlopt-gpu-split-masks.
+Legal for a known number of tasks. Which kernels have ``parts``, and how many, is the schedule's:
+mlopt-schedule compares blocks with parts and without (`attention_blocks`), of 1024 keys where their number is
+not known. Runs behind mlopt-gpu-late-scales, whose factor exponents of parts have, too, and before
+mlopt-gpu-split-masks.
 
 Effect, as the cost model predicts it for an A100: a row of 32 heads that share 8 of 4096 keys, 128 elements
 in bf16, is one kernel of 11 parts whose blocks take 11.0 µs, where one block for each of the 8 heads would
-take 70.5. With its launch the kernel takes 12.6 µs; four kernels without attention took 23.0 in all.
+take 70.5. With its launch the kernel takes 12.6 µs; four kernels without attention took 23.0 in all. Of keys
+whose number is not known it is one kernel, too, where three wrote and read all scores.
 """
 
 from __future__ import annotations

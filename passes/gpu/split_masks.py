@@ -163,10 +163,9 @@ def _whole(loop: ir.Operation, ends: Sequence[Linear]) -> ir.Value:
     length, number = integer_of(step), integer_of(last)
     assert length is not None, "masks_of has asked"
     known = [max(-(-end.constant // length) * length, 0) for end in ends if not end.terms]
-    if number is not None and known:
-        last = index_constant(min(number, *known))
-    elif known:
-        last = arith.minsi(last, index_constant(min(known)))
+    if known:
+        least = index_constant(min(known) if number is None else min(number, *known))
+        last = least if number is not None else arith.minsi(last, least)
         last = last if integer_of(first) == 0 else arith.maxsi(last, first)
     for end in ends:
         if end.terms:

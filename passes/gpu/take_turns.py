@@ -51,7 +51,7 @@ FILLED = 48  # of these by what is kept and what is on its way
 OTHERS = 12  # at least, for addresses, counts and what is computed
 EIGHTS = 8  # registers are handed out by
 WORD, WIDEST = 4, 16  # bytes of a register, and of an access
-_OF_ONE_TASK = ("loads_first", "most_registers")  # of a schedule: blocks with turns load ahead
+_OF_ONE_TASK = ("wait_for_loads", "most_registers")  # of a schedule: blocks with turns load ahead
 _HEAVY = ("scf.for", "scf.if", "scf.parallel", "vector.contract", "memref.alloca")
 FEWEST_TURNS = 4  # from which on most blocks that can run at once have work in the last turn, too
 

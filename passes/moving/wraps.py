@@ -34,8 +34,8 @@ from mlir.dialects import arith, linalg, tensor
 
 from ..constants import index_constant
 from ..costs.machine import Machine
+from ..costs.wide_rows import has_both_rows, is_worth_bordering
 from ..gpu.layouts.access import WIDE
-from ..gpu.layouts.consecutive import has_both_rows, is_worth_bordering
 from ..operations import defining_op
 from ..raising.bodies import is_contraction
 from ..raising.reshape import RESHAPES

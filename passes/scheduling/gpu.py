@@ -68,7 +68,7 @@ class Choice:
     product's last step reaches beyond its depth. ``listed``: the rows that are read at once where only those
     that count are read. ``consumers``: how often a block has its warps, each time with a tile of their own.
     ``parts``: of attention's keys, each a block's, and in words what that saves (``shared_keys``).
-    ``loads_first``: whether a thread waits for all that it loads before it computes.
+    ``wait_for_loads``: whether a thread waits for all that it loads before it computes.
     """
 
     tiles: dict[Dim, int]
@@ -84,7 +84,7 @@ class Choice:
     consumers: int = 1
     parts: int = 1
     shared_keys: str = ""
-    loads_first: bool = False
+    wait_for_loads: bool = False
 
 
 def problem(domain: Domain) -> str | None:
@@ -184,7 +184,7 @@ def _choose_threads(domain: Domain, tiles: dict[Dim, int], processors: int) -> C
     attention = attention_of(domain)
     parts = 1 if attention is None else plain_parts(domain, attention, tiles, processors)
     first = light and not rows and should_wait_for_loads(domain, tiles, warps * WARP)
-    return Choice(tiles, warps, blocks, most_registers=most, parts=parts, loads_first=first)
+    return Choice(tiles, warps, blocks, most_registers=most, parts=parts, wait_for_loads=first)
 
 
 def _warps(domain: Domain, tiles: dict[Dim, int], processors: int) -> int:

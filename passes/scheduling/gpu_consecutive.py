@@ -11,8 +11,9 @@ from math import prod
 
 from mlir import ir
 
+from ..costs.wide_rows import has_both_rows
 from ..domain import Dim, Domain
-from ..gpu.layouts.consecutive import gap_of, has_both_rows, is_worth_shifting
+from ..gpu.layouts.consecutive import gap_of, is_worth_shifting
 from ..operations import nested_ops
 from ..tiling import elementwise, slices
 from ..tiling.access import Access, Nest, shape_of

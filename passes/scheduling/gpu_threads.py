@@ -43,8 +43,7 @@ def registers_of(domain: Domain, tiles: dict[Dim, int], threads: int) -> int:
     covered = largest_tile(domain, tiles)
     if covered <= threads or any(rule_of(nest) is not elementwise for nest in domain.nests):
         return OTHER_REGISTERS
-    loaded = words_of(domain, inputs_of(domain), tiles, threads)
-    computed = -(-covered // threads) * max(widest_bytes(domain) // WORD, 1)
+    loaded, computed = _registers_of_elements(domain, tiles, threads)
     held = max(loaded, 2 * computed)
     if results_of(domain) > 1:
         held = max(held, _most_at_once(domain, -(-covered // threads)))
@@ -59,12 +58,16 @@ def should_wait_for_loads(domain: Domain, tiles: dict[Dim, int], threads: int) -
     """
     if any(rule_of(nest) is not elementwise for nest in domain.nests) or not is_dear(domain):
         return False
-    inputs, covered = inputs_of(domain), largest_tile(domain, tiles)
-    if len(inputs) < 2 or covered <= threads:
+    if len(inputs_of(domain)) < 2 or largest_tile(domain, tiles) <= threads:
         return False
-    loaded = words_of(domain, inputs, tiles, threads)
-    computed = -(-covered // threads) * max(widest_bytes(domain) // WORD, 1)
+    loaded, computed = _registers_of_elements(domain, tiles, threads)
     return loaded + 3 * computed > registers_of(domain, tiles, threads) - PLACES
+
+
+def _registers_of_elements(domain: Domain, tiles: dict[Dim, int], threads: int) -> tuple[int, int]:
+    """Those of all that a thread loads, and of one value of each of its elements."""
+    loaded = words_of(domain, inputs_of(domain), tiles, threads)
+    return loaded, -(-largest_tile(domain, tiles) // threads) * max(widest_bytes(domain) // WORD, 1)
 
 
 def _most_at_once(domain: Domain, elements: int) -> int:

@@ -156,7 +156,7 @@ def _lane_loop(nest: Nest) -> int | None:
     candidates = [_own_last_loop(nest, other, one), _own_last_loop(nest, one, other)]
     written = nest.writes[0].indices[-1].loops if nest.writes[0].indices else ()
     found = [loop for loop in candidates if loop is not None]
-    is_window = len(nest.reductions) > 1
+    is_window = any(len(index.loops) > 1 for access in (one, other) for index in access.indices)
     return next((loop for loop in found if loop in written or is_window), found[0] if found else None)
 
 

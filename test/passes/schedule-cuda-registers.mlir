@@ -48,7 +48,7 @@ func.func private @shared(%x: tensor<131072xf16>, %y: tensor<131072xf16>, %z: te
 
 // erf of one input, and then the other: 8 elements of each wait in 24 registers, since both are loaded first.
 // CHECK-LABEL: @gated
-// CHECK-SAME: mlopt.schedule = {loads_first = array<i64: 1>, min_blocks = array<i64: 16>, tile = array<i64: 1024>, warps = array<i64: 4>}
+// CHECK-SAME: mlopt.schedule = {min_blocks = array<i64: 16>, tile = array<i64: 1024>, wait_for_loads = array<i64: 1>, warps = array<i64: 4>}
 func.func private @gated(%x: tensor<131072xbf16>, %y: tensor<131072xbf16>, %p: tensor<131072xbf16>) -> tensor<131072xbf16> attributes {mlopt.kernel} {
   %a = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
       ins(%x, %y : tensor<131072xbf16>, tensor<131072xbf16>) outs(%p : tensor<131072xbf16>) {

@@ -30,11 +30,11 @@ from .grid import Loops
 from .index_type import index_type
 from .inner import emit_inner
 from .late import should_slice
-from .loads_first import emit_loads_first
 from .neighbours import bind_places, emit_neighbours
 from .straight import emit_straight
 from .striped import can_stripe
 from .turns import emit_turns
+from .wait_for_loads import emit_after_loads
 
 DYNAMIC = ir.ShapedType.get_dynamic_size()
 # 128 bytes by value, which TMA reads where they were passed.
@@ -154,8 +154,8 @@ def _emit(
             else:
                 _bind_tasks(em, forall, _index(build, number))
                 with told_last(em):
-                    if aligned and "loads_first" in schedule:
-                        emit_loads_first(em, work)
+                    if aligned and "wait_for_loads" in schedule:
+                        emit_after_loads(em, work)
                     else:
                         em.emit(work)
         marker.erase()

@@ -228,6 +228,16 @@ class Emitter:
 
     # -- where a thread is --
 
+    def is_lane(self, number: int) -> ir.Value:
+        """Whether the thread is its warp's lane of that number."""
+        build, thread = self.build, self.thread_number
+
+        def ask() -> ir.Value:
+            lane = build.op("arith.andi", [thread, build.constant(thread.type, WARP - 1)])
+            return build.equal(lane, build.constant(thread.type, number))
+
+        return self.at_entry(("lane", number), ask)
+
     def thread(self, layout: Layout, dim: int) -> Number:
         """What the thread adds to positions along a dim."""
         steps = layout.thread_steps[dim]

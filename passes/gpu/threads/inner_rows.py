@@ -191,10 +191,7 @@ def _has_lane(rows: _Rows, side: int) -> Truth:
     same = _is_positive(em, windows.group) if side < 0 else build.less(windows.group, windows.groups - 1)
     if WARP % windows.groups == 0:
         return same
-    word = em.thread_number.type
-    lane = build.op("arith.andi", [em.thread_number, build.constant(word, WARP - 1)])
-    end = build.equal(lane, build.constant(word, 0 if side < 0 else WARP - 1))
-    return build.both(same, build.opposite(end))
+    return build.both(same, build.opposite(em.is_lane(0 if side < 0 else WARP - 1)))
 
 
 def _is_positive(em: Emitter, number: Number) -> Truth:

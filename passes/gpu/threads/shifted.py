@@ -163,13 +163,8 @@ def _from_beside(
 
 def _has_lane(em: Emitter, run: Run) -> Truth:
     """Whether the lane beside loads the access that the thread does not."""
-    build, thread, end = em.build, em.thread_number, 0 if run.backwards else WARP - 1
-
-    def is_end() -> ir.Value:
-        lane = build.op("arith.andi", [thread, build.constant(thread.type, WARP - 1)])
-        return build.equal(lane, build.constant(thread.type, end))
-
-    return build.both(run.beside, build.opposite(em.at_entry(("lane", end), is_end)))
+    end = em.is_lane(0 if run.backwards else WARP - 1)
+    return em.build.both(run.beside, em.build.opposite(end))
 
 
 def _bit(em: Emitter, number: Number, bit: int) -> Truth:

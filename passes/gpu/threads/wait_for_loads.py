@@ -28,7 +28,7 @@ from .written_text import write_asm
 _WORD, _WIDE = 4, 16  # bytes of a register, and of an access
 
 
-def emit_loads_first(em: Emitter, work: Sequence[ir.Operation]) -> None:
+def emit_after_loads(em: Emitter, work: Sequence[ir.Operation]) -> None:
     """The reads of ``work``, a wait for all of them, then what is computed."""
     parts = parts_of(work, ())
     em.emit(parts.shared)

@@ -18,6 +18,6 @@ func.func private @gated(%a: memref<128x2048xbf16>, %b: memref<128x2048xbf16>, %
     %y = vector.transfer_read %b[%i, %j], %pad {in_bounds = [true, true]} : memref<128x2048xbf16>, vector<1x1024xbf16>
     %z = arith.mulf %e, %y : vector<1x1024xbf16>
     vector.transfer_write %z, %out[%i, %j] {in_bounds = [true, true]} : vector<1x1024xbf16>, memref<128x2048xbf16>
-  } {mlopt.schedule = {tile = array<i64: 1, 1024>, warps = array<i64: 4>, min_blocks = array<i64: 16>, loads_first = array<i64: 1>}}
+  } {mlopt.schedule = {tile = array<i64: 1, 1024>, warps = array<i64: 4>, min_blocks = array<i64: 16>, wait_for_loads = array<i64: 1>}}
   return
 }
