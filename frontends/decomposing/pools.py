@@ -64,6 +64,14 @@ def _avg_pool3d(x: Tensor, *args: Any, **kwargs: Any) -> Any:
     return y.reshape(*x.shape[:-3], *y.shape[-3:])
 
 
+@ours(aten.as_strided.default)
+def _as_strided(x: Tensor, size: Sequence[int], stride: Sequence[int], offset: int | None = None) -> Any:
+    """The tensor itself, if dims of one element alone get other strides: a global mean of channels-last."""
+    same = list(size) == list(x.shape) and offset in (None, x.storage_offset())
+    kept = same and all(n == 1 or a == b for n, a, b in zip(size, stride, x.stride(), strict=True))
+    return x.view(x.shape) if kept else NotImplemented
+
+
 @ours(aten._adaptive_avg_pool2d.default)
 def _adaptive_avg_pool2d(x: Tensor, output_size: Sequence[int]) -> Any:
     return _adaptive_avg_pool(x, output_size, 2, aten.avg_pool2d)
