@@ -6,10 +6,10 @@
     python -m mlopt.bench.gpu.products --save                     and write gpu_products.md
 
 Each is compiled with the block that the schedule chooses, and Triton's kernel is told the same block; one
-ptxas assembles both. Products of f32 round their factors to the nearest tf32. Triton's own kernel does not,
-tensor cores cut its bits off; a second row is beside a kernel of Triton's that rounds, too (cvt.rna). Exits
-with 1 if a kernel of ours spills, or has more registers, shared memory or instructions in its main loop than
-Triton's; `OVER` has those that are known, with the reason, and must be true.
+ptxas assembles both. Products of f32 round their factors to the nearest tf32, in Triton's kernels, too
+(cvt.rna). Without being told to it leaves f32 to the tensor cores, which cut bits off: another result, in a
+table of its own. Exits with 1 if a kernel of ours spills, or has more registers, shared memory or
+instructions in its main loop than Triton's of the same result.
 """
 
 from __future__ import annotations
@@ -24,25 +24,20 @@ from typing import Any
 from ...runtime.cuda.chips import Chip, find_chip
 from ...runtime.cuda.ptxas import find_ptxas
 from .arguments import finish, parse_arguments
-from .beside_triton import TRITON, assembled, made_by_triton, with_reasons
+from .beside_triton import TRITON, assembled, made_by_triton
 from .machine_code import Code, parse
 from .product_problems import PROBLEMS, Problem, compile_problem, told
-from .to_ptx import seconds_to_ptx, told_seconds
+from .to_ptx import ToPtx, time_to_ptx, told_times
 
 RESULTS = Path(__file__).parent.parent / "results" / "gpu_products.md"
 MULTIPLIES = ("HMMA", "IMMA")
-ROUNDING = ", Triton rounds, too"  # behind the name of a row
-_EXACT = (
-    "208 instructions round 128 factors to the nearest tf32, half an ulp where a comparison finds no NaN; "
-    "Triton's leaves them to the tensor cores, which cut bits off. A step keeps an A100's tensor cores busy "
-    "for 2048 cycles, in which a scheduler issues its two warps' 918 to 1094 instructions"
+_CUT = (
+    "Triton's products of f32 as it makes them: the tensor cores cut off what tf32 has not, up to 2^-10 of a "
+    "factor, always towards zero, where ours, and those above, round to the nearest, 2^-11 at most. Of our "
+    "loop 208 instructions round 128 factors (half an ulp where a comparison finds no NaN). A step keeps an "
+    "A100's tensor cores busy for 2048 cycles, in which a scheduler issues its two warps' 918 to 1094 "
+    "instructions; shared memory has room for one block either way."
 )
-_HELD = "the factors of a whole step are rounded together; shared memory has room for one block either way"
-_TF32 = "4096x4096x4096 tf32"
-OVER: dict[tuple[str, str], str] = {
-    **{(_TF32 + turned, "loop"): _EXACT for turned in ("", " bT", " aT", " aT bT")},
-    **{(_TF32 + turned, "registers"): _HELD for turned in ("", " aT", " aT bT")},
-}
 
 
 @dataclass(frozen=True)
@@ -67,13 +62,13 @@ class Kernel:
 
 @dataclass(frozen=True)
 class Row:
-    """A product: the block, our kernel and Triton's; ``seconds`` of CPU time from linalg to our PTX."""
+    """A product: the block, our kernel and Triton's; ``to_ptx``: the CPU time from linalg to our PTX."""
 
     name: str
     block: str
     ours: Kernel
     triton: Kernel
-    seconds: float
+    to_ptx: ToPtx
 
     @property
     def ratios(self) -> dict[str, float]:
@@ -85,14 +80,14 @@ class Row:
         }
 
 
-def compile_ours(problem: Problem, chip: Chip) -> tuple[str, Kernel, float]:
+def compile_ours(problem: Problem, chip: Chip) -> tuple[str, Kernel, ToPtx]:
     """The block that the schedule chose, the kernel, and the CPU time from linalg to PTX."""
     block, compiled, kernel = compile_problem(problem, chip)
     assert compiled.report.gpu is not None, "the target is a GPU"
     code = parse(compiled.asm["cubin"])[kernel.name]
     spills = max(each.spills or 0 for each in compiled.report.gpu.kernels)
     made = Kernel.of(code, kernel.registers or 0, spills, kernel.shared)
-    return block, made, seconds_to_ptx(compiled.asm["linalg"], chip, problem.kind == "tf32")
+    return block, made, time_to_ptx(compiled.asm["linalg"], chip, problem.kind == "tf32")
 
 
 def compile_triton(launch: dict[str, Any], chip: Chip) -> Kernel:
@@ -101,8 +96,8 @@ def compile_triton(launch: dict[str, Any], chip: Chip) -> Kernel:
     return Kernel.of(code, made.registers, made.spill_stores, launch["shared"])
 
 
-def table(rows: Sequence[Row], chip: Chip, version: str) -> str:
-    """The rows in Markdown, and why some are above."""
+def table(rows: Sequence[Row], cut: Sequence[Row], chip: Chip, version: str) -> str:
+    """The rows in Markdown; those beside Triton's that ``cut`` bits off below."""
     ptxas = find_ptxas(chip)
     head = [
         f"# Products on tensor cores beside Triton's, for {chip.name}, without a GPU",
@@ -111,15 +106,18 @@ def table(rows: Sequence[Row], chip: Chip, version: str) -> str:
         f"chose, and as many steps in shared memory; both through ptxas {ptxas.version if ptxas else '?'}. "
         "`loop`: SASS of the main loop, of which so many are HMMA or IMMA; it makes one step of "
         "the block on either side.",
-        told_seconds([row.seconds for row in rows]),
+        told_times([row.to_ptx for row in rows]),
     ]
-    lines = [
+    return "\n\n".join([*head, _lines(rows), *([_CUT, _lines(cut)] if cut else [])])
+
+
+def _lines(rows: Sequence[Row]) -> str:
+    titles = [
         "| product | block | registers | Triton | ratio | shared memory | Triton | ratio | loop | Triton "
-        "| ratio | instructions | Triton |",
-        f"|{' --- |' * 13}",
+        "| ratio | instructions | Triton | s to PTX |",
+        f"|{' --- |' * 14}",
     ]
-    lines += [_line(row) for row in rows]
-    return with_reasons(head, lines, OVER)
+    return "\n".join([*titles, *map(_line, rows)])
 
 
 def _line(row: Row) -> str:
@@ -131,17 +129,21 @@ def _line(row: Row) -> str:
         ("loop", [f"{side.loop} ({side.multiplies})" for side in sides]),
     ):
         cells += [*each, f"{row.ratios[what]:.2f}"]
-    cells += [str(side.instructions) for side in sides]
+    cells += [*(str(side.instructions) for side in sides), str(row.to_ptx)]
     return f"| {' | '.join(cells)} |"
 
 
 def surprises(rows: Sequence[Row]) -> list[str]:
-    """Rows that are above without a reason, reasons of rows that are not, and what spills."""
-    above = {(row.name, what) for row in rows for what, ratio in row.ratios.items() if ratio > 1}
-    known = {key for key in OVER if key[0] in {row.name for row in rows}}
-    lines = [f"{name}: more {what} than Triton's" for name, what in sorted(above - known)]
-    lines += [f"{name}: no more {what} now" for name, what in sorted(known - above)]
-    return lines + [f"{row.name}: spills {row.ours.spills} bytes" for row in rows if row.ours.spills]
+    """What is above Triton's, and what spills."""
+    return [
+        *(
+            f"{row.name}: more {what} than Triton's"
+            for row in rows
+            for what, ratio in row.ratios.items()
+            if ratio > 1
+        ),
+        *(f"{row.name}: spills {row.ours.spills} bytes" for row in rows if row.ours.spills),
+    ]
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -155,23 +157,21 @@ def main(arguments: Sequence[str]) -> int:
     ]
     compile_ours(problems[0], chip)  # the first one loads MLIR and LLVM, too
     ours = [compile_ours(problem, chip) for problem in problems]
-    # A product of f32 twice: beside Triton's own kernel, and one that rounds.
-    pairs = [
-        (at, rounds)
-        for at, problem in enumerate(problems)
-        for rounds in ((False, True) if problem.kind == "tf32" else (False,))
-    ]
-    asked = [{**told(problems[at], ours[at][0]), "rounds": rounds} for at, rounds in pairs]
+    every = [(at, problem.kind == "tf32") for at, problem in enumerate(problems)]
+    own = [(at, False) for at, rounds in every if rounds]
+    asked = [{**told(problems[at], ours[at][0]), "rounds": rounds} for at, rounds in every + own]
     try:
         triton = made_by_triton(options.triton, "triton_products.py", chip, asked)
     except OSError as error:
         parser.error(str(error))
     rows = [
-        Row(problems[at].name + ROUNDING * rounds, block, kernel, compile_triton(launch, chip), seconds)
-        for (at, rounds), launch in zip(pairs, triton["kernels"], strict=True)
-        for block, kernel, seconds in [ours[at]]
+        Row(problems[at].name, block, kernel, compile_triton(launch, chip), to_ptx)
+        for (at, _), launch in zip(every + own, triton["kernels"], strict=True)
+        for block, kernel, to_ptx in [ours[at]]
     ]
-    return finish(table(rows, chip, triton["version"]), RESULTS if options.save else None, surprises(rows))
+    same, cut = rows[: len(every)], rows[len(every) :]
+    text = table(same, cut, chip, triton["version"])
+    return finish(text, RESULTS if options.save else None, surprises(same))
 
 
 if __name__ == "__main__":

@@ -31,7 +31,7 @@ from .arguments import finish, parse_arguments
 from .beside_triton import TRITON, assembled, made_by_triton, with_reasons
 from .machine_code import Code, parse
 from .product_problems import DTYPES, HOPPER_PROBLEMS, Problem, compile_problem, told
-from .to_ptx import seconds_to_ptx, told_seconds
+from .to_ptx import ToPtx, time_to_ptx, told_times
 
 RESULTS = Path(__file__).parent.parent / "results" / "gpu_warpgroups.md"
 CHIP = "sm_90a"
@@ -91,14 +91,14 @@ class Facts:
 class Row:
     """A product: the block, our kernel, the bytes that its twin for what is unaligned spills, Triton's.
 
-    ``seconds`` of CPU time from linalg to our PTX.
+    ``to_ptx``: the CPU time from linalg to our PTX.
     """
 
     problem: Problem
     block: str
     ours: Facts
     twin: int
-    seconds: float
+    to_ptx: ToPtx
     triton: Facts
 
     @property
@@ -107,7 +107,7 @@ class Row:
         return self.ours.misses(self.problem) + ["the twin's spills"] * bool(self.twin)
 
 
-def compile_ours(problem: Problem, chip: Chip) -> tuple[str, Facts, int, float]:
+def compile_ours(problem: Problem, chip: Chip) -> tuple[str, Facts, int, ToPtx]:
     """The block that the schedule chose, the kernel, the bytes that its twin spills, and the time to PTX."""
     block, compiled, kernel = compile_problem(problem, chip)
     gpu = compiled.report.gpu
@@ -117,8 +117,8 @@ def compile_ours(problem: Problem, chip: Chip) -> tuple[str, Facts, int, float]:
         (each.spills or 0 for each in gpu.kernels if each.name == f"{kernel.name}_unaligned"), default=0
     )
     made = (kernel.registers or 0, kernel.spills or 0, len(gpu.warnings), kernel.shared)
-    seconds = seconds_to_ptx(compiled.asm["linalg"], chip, problem.kind == "tf32")
-    return block, Facts.of(code, *made), twin, seconds
+    to_ptx = time_to_ptx(compiled.asm["linalg"], chip, problem.kind == "tf32")
+    return block, Facts.of(code, *made), twin, to_ptx
 
 
 def compile_triton(launch: Mapping[str, Any], chip: Chip) -> Facts:
@@ -146,12 +146,12 @@ def table(rows: Sequence[Row], chip: Chip, version: str) -> str:
         "IGMMA or QGMMA, 0 where warps multiply by mma.sync. `loop`: SASS of the main loop, of which so many "
         "multiply; of ours that of the warps that do, others copy. `spills`: bytes that a thread stores "
         "and loads, and those of the twin for what is unaligned; `C75xx`: warnings about both.",
-        told_seconds([row.seconds for row in rows]),
+        told_times([row.to_ptx for row in rows]),
     ]
     lines = [
         "| product | block | registers | spills | C75xx | shared memory | N | by boxes | loop | instructions "
-        "| Triton: registers | spills | shared memory | N | by boxes | loop | instructions |",
-        f"|{' --- |' * 17}",
+        "| s to PTX | Triton: registers | spills | shared memory | N | by boxes | loop | instructions |",
+        f"|{' --- |' * 18}",
         *map(_line, rows),
     ]
     return with_reasons(head, lines, MISSED)
@@ -160,7 +160,7 @@ def table(rows: Sequence[Row], chip: Chip, version: str) -> str:
 def _line(row: Row) -> str:
     ours, triton = row.ours, row.triton
     spills = f"{ours.spills}, {row.twin}"
-    cells = [row.problem.name, row.block, ours.registers, spills, ours.warnings, *_rest(ours)]
+    cells = [row.problem.name, row.block, ours.registers, spills, ours.warnings, *_rest(ours), row.to_ptx]
     return f"| {' | '.join(map(str, [*cells, triton.registers, triton.spills, *_rest(triton)]))} |"
 
 

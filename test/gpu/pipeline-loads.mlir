@@ -157,3 +157,27 @@ func.func private @masked(%a: memref<64x64xbf16>, %b: memref<512x64xbf16>, %mask
   } {mlopt.schedule = {tile = array<i64: 64, 64, 64>, stages = array<i64: 2>, warps = array<i64: 4>}}
   return
 }
+
+// In the twin eight neighbours that two edges bound share a branch.
+// THREAD-LABEL: llvm.func @ragged_unaligned
+// THREAD: scf.if %{{.*}} -> (bf16, bf16, bf16, bf16, bf16, bf16, bf16, bf16) {
+// THREAD-COUNT-8: llvm.load %{{.*}} invariant {alignment = 2 : i64} : !llvm.ptr -> bf16
+// THREAD-NEXT: scf.yield
+func.func private @ragged(%a: memref<60x520xbf16>, %b: memref<520x56xbf16>, %out: memref<64x64xf32>) attributes {mlopt.kernel} {
+  %c0 = arith.constant 0 : index
+  %c32 = arith.constant 32 : index
+  %c520 = arith.constant 520 : index
+  %pad = arith.constant 0.0 : bf16
+  %zero = arith.constant dense<0.0> : vector<64x64xf32>
+  scf.forall (%i) in (1) {
+    %d = scf.for %k = %c0 to %c520 step %c32 iter_args(%s = %zero) -> (vector<64x64xf32>) {
+      %x = vector.transfer_read %a[%c0, %k], %pad {in_bounds = [false, false]} : memref<60x520xbf16>, vector<64x32xbf16>
+      %y = vector.transfer_read %b[%k, %c0], %pad {in_bounds = [false, false]} : memref<520x56xbf16>, vector<32x64xbf16>
+      %t = vector.contract {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction"]}
+          %x, %y, %s : vector<64x32xbf16>, vector<32x64xbf16> into vector<64x64xf32>
+      scf.yield %t : vector<64x64xf32>
+    }
+    vector.transfer_write %d, %out[%c0, %c0] {in_bounds = [true, true]} : vector<64x64xf32>, memref<64x64xf32>
+  } {mlopt.schedule = {tile = array<i64: 64, 64, 32>, stages = array<i64: 4>, warps = array<i64: 4>}}
+  return
+}

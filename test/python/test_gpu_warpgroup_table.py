@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from mlopt.bench.gpu.machine_code import parse
 from mlopt.bench.gpu.product_problems import HOPPER_PROBLEMS, Problem, told
+from mlopt.bench.gpu.to_ptx import ToPtx, told_times
 from mlopt.bench.gpu.warpgroups import (
     CHIP,
     MISSED,
@@ -28,6 +29,7 @@ CODE = """
         /*0060*/                   NOP ;
 """
 GELU = Problem(4096, 4096, 4096, epilogue="gelu")
+QUICK = ToPtx(0.2, 2)
 
 
 def _rows() -> dict[str, list[str]]:
@@ -52,7 +54,7 @@ def test_what_misses_a_gate_has_a_reason() -> None:
         own, twin = cells[3].split(", ")
         facts = _facts(cells[2:10], own)
         found |= {
-            (problem.name, gate) for gate in Row(problem, cells[1], facts, int(twin), 0.0, facts).misses
+            (problem.name, gate) for gate in Row(problem, cells[1], facts, int(twin), QUICK, facts).misses
         }
         assert told(problem, cells[1])["rows"] > 0  # Triton's has this block
     assert found == set(MISSED)
@@ -61,10 +63,11 @@ def test_what_misses_a_gate_has_a_reason() -> None:
 
 def test_a_row_is_made_again() -> None:
     """Whose functions of the sums spill in the registers that the sums alone leave."""
-    block, facts, twin, _ = compile_ours(GELU, find_chip(CHIP))
+    block, facts, twin, to_ptx = compile_ours(GELU, find_chip(CHIP))
     cells = _rows()[GELU.name]
     assert [block, f"{facts.spills}, {twin}"] == [cells[1], cells[3]] and not facts.spills
     assert facts == _facts(cells[2:10], cells[3].split(", ")[0])
+    assert cells[10].endswith(f" ({to_ptx.kernels})") and to_ptx.kernels == 2
 
 
 def test_what_is_counted() -> None:
@@ -76,16 +79,23 @@ def test_what_is_counted() -> None:
     assert bad.misses(Problem(16, 4096, 4096)) == ["spills", "warnings"]  # too few rows for warpgroups
 
 
+def test_times_of_several_kernels() -> None:
+    """What a kernel takes is not what the row with the most kernels does."""
+    told = told_times([ToPtx(0.3, 1), ToPtx(0.5, 5), ToPtx(0.4, 2)])
+    assert told.endswith("A row takes 0.40 s in the middle and 0.50 s at most, a kernel 0.20 s and 0.30 s.")
+    assert str(ToPtx(0.5, 5)) == "0.50 (5)"
+
+
 def test_surprises() -> None:
     good, bad = (Facts(168, spills, 0, 1000, 256, ("UTMALDG",), 3, 2, 6) for spills in (0, 8))
-    assert surprises([Row(GELU, "", good, 0, 0.0, bad)]) == []
-    assert surprises([Row(GELU, "", bad, 16, 0.0, good)]) == [
+    assert surprises([Row(GELU, "", good, 0, QUICK, bad)]) == []
+    assert surprises([Row(GELU, "", bad, 16, QUICK, good)]) == [
         f"{GELU.name} misses a gate: spills",
         f"{GELU.name} misses a gate: the twin's spills",
     ]
     names = {problem.name: problem for problem in HOPPER_PROBLEMS}
     name, gate = next(iter(MISSED))
-    assert f"{name} holds the gate now: {gate}" in surprises([Row(names[name], "", good, 0, 0.0, good)])
+    assert f"{name} holds the gate now: {gate}" in surprises([Row(names[name], "", good, 0, QUICK, good)])
 
 
 def test_tensor_maps() -> None:

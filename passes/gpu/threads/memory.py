@@ -164,7 +164,6 @@ class Place:
 
         A write stays within the tile and within memory; a read need only stay within memory.
         """
-        build = self.em.build
         sizes = sizes_of(self.access.tile)
         holds: Truth = True
         for dim, at in enumerate(position):
@@ -174,14 +173,18 @@ class Place:
             if at + span > sizes[dim] and (writes or not ragged):
                 return False
             if over and (writes or not ragged):
-                holds = build.both(holds, self.em.below(self.layout, dim, at + span - 1, sizes[dim]))
+                holds = self._both(holds, self.em.below(self.layout, dim, at + span - 1, sizes[dim]))
             if ragged:
                 memory = self.access.dims[dim]
                 start = self.em.number(self.access.indices[memory])
-                holds = build.both(
+                holds = self._both(
                     holds, self.em.below(self.layout, dim, at + span - 1, self.buffer.sizes[memory], start)
                 )
         return holds
+
+    def _both(self, one: Truth, other: Truth) -> Truth:
+        """Whether both hold: one value for the same two, by which accesses find that they share a branch."""
+        return self.em.once(("both", one, other), lambda: self.em.build.both(one, other))
 
     def may_straddle(self) -> bool:
         """Whether an access may begin inside and end outside."""
