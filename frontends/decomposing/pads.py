@@ -123,11 +123,14 @@ def _is_known(x: Tensor) -> bool:
 def _with_borders(
     x: Tensor, pad: Sequence[int], border: Callable[[Tensor, int, int, bool], list[Tensor]]
 ) -> Tensor:
-    """``x`` between its borders, dim by dim from the last one on; negative amounts are cut off first.
+    """``x`` between its borders, dim by dim; negative amounts are cut off first.
 
-    ``border``: so much of what comes before or after all along a dim, in parts.
+    ``border``: so much of what comes before or after all along a dim, in parts. On the CPU rows are put
+    between theirs first: then both times an image is copied as it lies (8x64 of 56x56 in f32, reflected, take
+    three quarters of the time). A GPU has one kernel, from the last dim on (`moving/wraps.py`).
     """
-    for place in range(len(pad) // 2):
+    places = range(len(pad) // 2)
+    for place in reversed(places) if runs_loops() else places:
         dim = x.dim() - 1 - place
         before, after = pad[2 * place : 2 * place + 2]
         size = x.shape[dim] + min(before, 0) + min(after, 0)
