@@ -153,7 +153,7 @@ def warpgroup_blocks(product: Product, rows: int | None, columns: int | None) ->
         step = row_bytes // product.bytes
         beside = groups // min(groups, high // ROWS)
         each = wide // beside
-        if step > product.depth or each > MOST_COLUMNS or (beside > 1 and each * product.bytes < LINE):
+        if step >= product.depth or each > MOST_COLUMNS or (beside > 1 and each * product.bytes < LINE):
             continue
         steps = ceil(product.depth / step)
         for stages in (each for each in _STAGES if each <= max(steps, STAGES)):

@@ -61,14 +61,20 @@ def test_products_that_warpgroups_may_not_make(others: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "left", "right"),
-    [("bf16", False, False), ("f16", True, True), ("i8", False, True), ("tf32", False, True)],
+    ("kind", "left", "right", "depth"),
+    [
+        ("bf16", False, False, 512),
+        ("f16", True, True, 512),
+        ("i8", False, True, 512),
+        ("tf32", False, True, 512),
+        ("bf16", False, True, 64),  # a step that has all of it would be no loop, and by single warps
+    ],
 )
-def test_blocks_are_made(kind: str, left: bool, right: bool) -> None:
+def test_blocks_are_made(kind: str, left: bool, right: bool, depth: int) -> None:
     """The passes take the blocks of a product, of which every third is looked at."""
     to_threads = pipelines("sm_90a", None)[1].split(",mlopt-gpu-assign-layouts")[0] + ")"
-    text = product(512, 512, 512, kind, left, right)
-    blocks = [each for each in warpgroup_blocks(plain(512, 512, 512, kind), None, None) if each.stages == 2]
+    text = product(512, 512, depth, kind, left, right)
+    blocks = [each for each in warpgroup_blocks(plain(512, 512, depth, kind), None, None) if each.stages == 2]
     assert len(blocks) > 20
     for block in blocks[::3]:
         tile = f"{block.rows}, {block.columns}, {block.step}"

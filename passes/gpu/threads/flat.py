@@ -5,12 +5,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import TypeVar
 
+from mlir import ir
+
 from ....dialects.layouts import Axis, Layout, Position
+from .fragment import Words
 
 T = TypeVar("T")
 
@@ -53,7 +56,7 @@ def flat_of(sizes: tuple[int, ...], inner: int | None, *layouts: Layout) -> Flat
     return None if beyond else Flat(sizes, inner)
 
 
-class Renamed(Mapping[Position, T]):
+class Renamed(Mapping[Position, T], Words):
     """What another mapping has, by other positions."""
 
     def __init__(self, values: Mapping[Position, T], names: Mapping[Position, Position]) -> None:
@@ -61,6 +64,12 @@ class Renamed(Mapping[Position, T]):
 
     def __getitem__(self, position: Position) -> T:
         return self._values[self._names[position]]
+
+    def word(self, positions: Sequence[Position]) -> ir.Value | None:
+        """The register of 32 bits that has the elements at ``positions``, if they were loaded so."""
+        names = [self._names[position] for position in positions if position in self._names]
+        known = isinstance(self._values, Words) and len(names) == len(positions)
+        return self._values.word(names) if known else None
 
     def __iter__(self) -> Iterator[Position]:
         return iter(self._names)

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from operator import le
 
 from mlir import ir
 
 from ....dialects.layouts import Layout, Position
+
+
+class Words(ABC):
+    """Values of which some lie together in registers of 32 bits."""
+
+    @abstractmethod
+    def word(self, positions: Sequence[Position]) -> ir.Value | None:
+        """The register that has the elements at ``positions``, in that order, if there is one."""
 
 
 @dataclass(frozen=True)
@@ -23,6 +32,10 @@ class Fragment:
 
     def __getitem__(self, position: Position) -> ir.Value:
         return self.values[() if self.layout is None else position]
+
+    def word(self, positions: Sequence[Position]) -> ir.Value | None:
+        """The register of 32 bits that has the elements at ``positions``, if they were loaded so."""
+        return self.values.word(positions) if isinstance(self.values, Words) else None
 
     @property
     def uniform(self) -> bool:

@@ -139,7 +139,7 @@ def _matrices_of_pairs(layout: Layout, axes: list[Axis], pair: int, row: int) ->
 def load_matrices(
     build: Builder, pointer: ir.Value, count: int, turned: bool, element: ir.Type
 ) -> list[ir.Value]:
-    """The elements that a lane has of ``count`` matrices; ``pointer`` is its row's."""
+    """The words that a lane has of ``count`` matrices; ``pointer`` is its row's."""
     word = ir.IntegerType.get_signless(32)
     kinds = word if count == 1 else ir.Type.parse(f"!llvm.struct<({', '.join(['i32'] * count)})>")
     attributes = {"num": ir.IntegerAttr.get(word, count), **_form(turned)}
@@ -154,7 +154,14 @@ def load_matrices(
     )
     if turned and element.width == 8:
         words = [word for at in range(0, count, 2) for word in _interleaved(build, *words[at : at + 2])]
-    return [value for each in words for value in _elements(build, each, element)]
+    return words
+
+
+def elements_of(build: Builder, word: ir.Value, element: ir.Type) -> list[ir.Value]:
+    """The elements of a word."""
+    packed = 32 // element.width
+    vector = build.op("vector.bitcast", [build.vector([word])], ir.VectorType.get([packed], element))
+    return build.elements(vector)
 
 
 def store_matrices(
@@ -183,12 +190,6 @@ def _interleaved(build: Builder, one: ir.Value, other: ir.Value) -> list[ir.Valu
         build.op("nvvm.prmt", [one, other, build.constant(one.type, selected)], one.type, {"mode": mode})
         for selected in (0x6420, 0x7531)
     ]
-
-
-def _elements(build: Builder, word: ir.Value, element: ir.Type) -> list[ir.Value]:
-    packed = 32 // element.width
-    vector = build.op("vector.bitcast", [build.vector([word])], ir.VectorType.get([packed], element))
-    return build.elements(vector)
 
 
 def _only_dim(step: Position) -> int | None:

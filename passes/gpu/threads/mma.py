@@ -88,13 +88,17 @@ class _Product:
         if key not in self.words and self.instruction.kind == TF32:
             self._round(number, side, at)
         if key not in self.words:
-            packed = range(self.instruction.packed)
-            one, other = (
-                [self._element(number, {side: at, self.roles.depth: deep + step}) for step in packed]
-                for deep in deeper
-            )
-            self.words[key] = self._packed(one), self._packed(other)
+            self.words[key] = self._word(number, side, at, deeper[0]), self._word(number, side, at, deeper[1])
         return self.words[key]
+
+    def _word(self, number: int, side: Side, at: int, deep: int) -> ir.Value:
+        """One register of a factor: as it was loaded, or packed."""
+        places = [{side: at, self.roles.depth: deep + step} for step in range(self.instruction.packed)]
+        if self.depth % self.instruction.depth == 0 and not self.factors[number].uniform:
+            loaded = self.factors[number].word([self._position(number, place) for place in places])
+            if loaded is not None:
+                return loaded
+        return self._packed([self._element(number, place) for place in places])
 
     def _round(self, number: int, side: Side, at: int) -> None:
         """Every register of a factor of f32 at a place on its side, rounded: all go into the same results."""

@@ -20,46 +20,9 @@ from .arrangements import best_arrangement, cost
 from .builder import Builder, Number, Truth
 from .emitter import Emitter
 from .fragment import Fragment
-from .matrices import Matrices, load_matrices, matrices_of
+from .matrices import Matrices, matrices_of
+from .matrix_loads import MatrixLoads
 from .stored import load_stored, store_stored, stored_type
-
-
-class MatrixLoads(Mapping[Position, ir.Value]):
-    """A fragment that is loaded by matrices, each of which is loaded where an element of it is first wanted.
-
-    So a product loads what it multiplies next, and needs registers for that alone.
-    """
-
-    def __init__(
-        self,
-        build: Builder,
-        matrices: Matrices,
-        pointer: Callable[[Position], ir.Value],
-        element: ir.Type,
-    ) -> None:
-        self._build, self._matrices = build, matrices
-        self._pointer, self._element = pointer, element
-        self._starts = {
-            each: start for start in matrices.starts for word in matrices.members(start) for each in word
-        }
-        self._loaded: dict[Position, ir.Value] = {}
-
-    def __getitem__(self, position: Position) -> ir.Value:
-        if position not in self._loaded:
-            self._load(self._starts[position])
-        return self._loaded[position]
-
-    def __iter__(self) -> Iterator[Position]:
-        return iter(self._starts)
-
-    def __len__(self) -> int:
-        return len(self._starts)
-
-    def _load(self, start: Position) -> None:
-        members = self._matrices.members(start)
-        pointer, turned = self._pointer(start), self._matrices.turned
-        loaded = load_matrices(self._build, pointer, len(members), turned, self._element)
-        self._loaded.update(zip((each for word in members for each in word), loaded, strict=True))
 
 
 class ElementLoads(Mapping[Position, ir.Value]):
