@@ -27,7 +27,7 @@ from .arguments import finish, parse_arguments
 from .beside_triton import TRITON, assembled, made_by_triton
 from .machine_code import Code, parse
 from .product_problems import PROBLEMS, Problem, compile_problem, told
-from .to_ptx import ToPtx, time_to_ptx, told_times
+from .to_ptx import MEANING, ToPtx, time_to_ptx, told_times
 
 RESULTS = Path(__file__).parent.parent / "results" / "gpu_products.md"
 MULTIPLIES = ("HMMA", "IMMA")
@@ -106,7 +106,7 @@ def table(rows: Sequence[Row], cut: Sequence[Row], chip: Chip, version: str) -> 
         f"chose, and as many steps in shared memory; both through ptxas {ptxas.version if ptxas else '?'}. "
         "`loop`: SASS of the main loop, of which so many are HMMA or IMMA; it makes one step of "
         "the block on either side.",
-        told_times([row.to_ptx for row in rows]),
+        f"{MEANING} {told_times([row.to_ptx for row in rows])}",
     ]
     return "\n\n".join([*head, _lines(rows), *([_CUT, _lines(cut)] if cut else [])])
 

@@ -31,7 +31,7 @@ from .arguments import finish, parse_arguments
 from .beside_triton import TRITON, assembled, made_by_triton, with_reasons
 from .machine_code import Code, parse
 from .product_problems import DTYPES, HOPPER_PROBLEMS, Problem, compile_problem, told
-from .to_ptx import ToPtx, time_to_ptx, told_times
+from .to_ptx import MEANING, ToPtx, time_to_ptx, told_times
 
 RESULTS = Path(__file__).parent.parent / "results" / "gpu_warpgroups.md"
 CHIP = "sm_90a"
@@ -146,7 +146,7 @@ def table(rows: Sequence[Row], chip: Chip, version: str) -> str:
         "IGMMA or QGMMA, 0 where warps multiply by mma.sync. `loop`: SASS of the main loop, of which so many "
         "multiply; of ours that of the warps that do, others copy. `spills`: bytes that a thread stores "
         "and loads, and those of the twin for what is unaligned; `C75xx`: warnings about both.",
-        told_times([row.to_ptx for row in rows]),
+        f"{MEANING} {told_times([row.to_ptx for row in rows])}",
     ]
     lines = [
         "| product | block | registers | spills | C75xx | shared memory | N | by boxes | loop | instructions "

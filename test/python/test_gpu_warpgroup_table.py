@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mlopt.bench.gpu.machine_code import parse
 from mlopt.bench.gpu.product_problems import HOPPER_PROBLEMS, Problem, told
-from mlopt.bench.gpu.to_ptx import ToPtx, told_times
+from mlopt.bench.gpu.to_ptx import ToPtx
 from mlopt.bench.gpu.warpgroups import (
     CHIP,
     MISSED,
@@ -77,13 +77,6 @@ def test_what_is_counted() -> None:
     bad = Facts(168, 8, 1, 1000, 64, (), 3, 2, 6)
     assert bad.misses(GELU) == ["spills", "warnings", "columns", "boxes"]
     assert bad.misses(Problem(16, 4096, 4096)) == ["spills", "warnings"]  # too few rows for warpgroups
-
-
-def test_times_of_several_kernels() -> None:
-    """What a kernel takes is not what the row with the most kernels does."""
-    told = told_times([ToPtx(0.3, 1), ToPtx(0.5, 5), ToPtx(0.4, 2)])
-    assert told.endswith("A row takes 0.40 s in the middle and 0.50 s at most, a kernel 0.20 s and 0.30 s.")
-    assert str(ToPtx(0.5, 5)) == "0.50 (5)"
 
 
 def test_surprises() -> None:

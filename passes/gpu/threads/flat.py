@@ -67,9 +67,9 @@ class Renamed(Mapping[Position, T], Words):
 
     def word(self, positions: Sequence[Position]) -> ir.Value | None:
         """The register of 32 bits that has the elements at ``positions``, if they were loaded so."""
-        names = [self._names[position] for position in positions if position in self._names]
-        known = isinstance(self._values, Words) and len(names) == len(positions)
-        return self._values.word(names) if known else None
+        if not isinstance(self._values, Words) or any(position not in self._names for position in positions):
+            return None
+        return self._values.word([self._names[position] for position in positions])
 
     def __iter__(self) -> Iterator[Position]:
         return iter(self._names)
