@@ -8,7 +8,7 @@
 | first | no wide load comes after an instruction that waits for another one of its tile or phase |
 | nc | every load is of memory that the kernel does not write (ld.global.nc) |
 | bytes | memory moves at most 2 % more than must be moved, and that is at most 2 % more than is needed, or \
-of its sectors no byte is used that is not needed |
+of its sectors no byte is used that is not needed, or they are those that needed elements lie in |
 | requested | the sectors of all requests are at most twice what must be moved: the caches give them; and a \
 block's warps ask for a sector at most 1.125 times on average: a row that is read again makes that more |
 | banks | no conflicts in shared memory |
@@ -47,7 +47,9 @@ What must be moved is each sector that the kernel touches, once: the emulator's 
 ``dram_written``. What is needed are the elements that the kernel's maps name (`Kernel.bytes`), and a sector a
 buffer, filled in part; of dynamic sizes that is not known, and not asked. Elements may lie apart, in sectors
 of which nothing else is needed: a kernel that uses no more bytes than its elements have touches these sectors
-and no others, since it must load and store all of its elements. What memory moves: `amounts`.
+and no others, since it must load and store all of its elements. One that uses more, as what lies between
+every other element, needs the sectors that its tasks' elements lie in, if that is known
+(`named.named_sectors`). What memory moves: `amounts`.
 """
 
 from __future__ import annotations
@@ -65,6 +67,7 @@ from ...runtime.emulator.counters import Line
 from ...runtime.emulator.launch import Report
 from .amounts import Amounts
 from .machine_code import Code, parse
+from .named import named_sectors
 from .places import SECTOR, WIDEST, anywhere, places_of, single_accesses, smaller_shares
 from .residency import wanted_blocks
 
@@ -156,7 +159,7 @@ def found_in(
                 (_as_wide_as_can_be(code, narrow, tables), len(loads) + len(stores)),
                 code.late_loads(),
                 (sum(".CONSTANT" in each.name for each in loads), len(loads)),
-                max(needed + slack, amount.least if used.bytes * times <= needed else 0),
+                _needed(compiled, report, needed, slack, amount.least, used.bytes * times),
                 amount.least,
                 amount.moved,
                 amount.requested - times * beyond,
@@ -198,6 +201,18 @@ def _never_made(code: Code, lines: Sequence[Line]) -> set[tuple[str, int]]:
     made = [_LINE.search(line.text) for line in lines if line.requests]
     known = {(each["kind"], int(each["bits"]) * int(each["count"] or 1)) for each in made if each}
     return {(_CODES[each.name.split(".")[0]], each.bits) for each in code.named(*_CODES)} - known
+
+
+def _needed(
+    compiled: Compiled, report: Report, declared: float, slack: int, least: float, used: float
+) -> float:
+    """What a kernel must move, of whose sectors it touches ``least`` bytes, and uses so many of these."""
+    needed = declared + slack
+    if used <= declared:
+        return max(needed, least)
+    if least <= MOST_OVER * needed:
+        return needed
+    return max(needed, named_sectors(compiled.asm["layouts"], report.kernel.removesuffix("_unaligned")))
 
 
 def _declared(text: str, kernel: str) -> tuple[str, float, int]:

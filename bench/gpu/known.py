@@ -11,12 +11,6 @@ MISSES: dict[str, dict[str, str]] = {
         "requested": "x @ y[:, 0]: 32 blocks of four rows each read the column again, 4 KB of sectors: twice "
         "what must be moved would leave eight blocks for 108 multiprocessors or more",
     },
-    "shapes, i32": {
-        "wide": "x[:, 1:, ::2] is loaded one element a lane, every other one, and stored as it comes: lanes "
-        "with 16 bytes of results would load from eight elements, of which others have those between; 16 "
-        "bytes with what lies between, for 8 of results, are 40 instructions for two elements, not 72 for "
-        "four, and use 1.5 times the bytes that are needed"
-    },
     "concat_and_pad, f16": {
         "sectors": "three elements of each of 256 rows, a sector, for 24 warps of 32 lanes: 16 rows are of "
         "two warps, 1.0625, unless two lanes of each warp have no row",

@@ -305,6 +305,97 @@ func.func private @padded(%x: memref<24x32xf16>, %out: memref<25x35xf16>) attrib
 
 // -----
 
+// Every other element of rows that lie apart: the even lanes' groups come before the odd lanes'. A lane loads the half
+// that is its own of the windows of two groups, each load an access beside the lane before's, and has two words of its
+// group; the other two the lane beside gives it.
+// CHECK-LABEL: func.func private @halves
+// CHECK: consecutive = array<i64: 4>, min_blocks = array<i64: 8>, tasks = array<i64: 512>
+// THREADS: llvm.func @halves(
+// THREADS-DAG: %[[BIT:.*]] = arith.andi %{{.*}}, %c1_i32
+// THREADS-DAG: %[[ODD:.*]] = arith.cmpi eq, %[[BIT]], %c1_i32
+// THREADS: llvm.load {{.*}} invariant {alignment = 16 : i64} : !llvm.ptr -> vector<2xi64>
+// THREADS-COUNT-2: "mov.b64 {$0, $1}, $2;"
+// THREADS: llvm.load {{.*}} invariant {alignment = 16 : i64} : !llvm.ptr -> vector<2xi64>
+// THREADS-NOT: llvm.load
+// THREADS: %[[SENT:.*]] = arith.select %[[ODD]], %[[FIRST:.*]], %[[SECOND:.*]] : i32
+// THREADS: %[[CAME:.*]] = nvvm.shfl.sync bfly %{{.*}}, %[[SENT]], %c1_i32
+// THREADS: arith.select %[[ODD]], %[[CAME]], %[[FIRST]] : i32
+// THREADS: arith.select %[[ODD]], %[[SECOND]], %[[CAME]] : i32
+// THREADS: nvvm.shfl.sync bfly
+// THREADS-NOT: nvvm.shfl
+// THREADS-NOT: scf.if
+// THREADS: llvm.store {{.*}} {alignment = 16 : i64} : vector<4xf32>
+// THREADS-NOT: llvm.store
+// THREADS: llvm.func @halves_unaligned(
+// THREADS-NOT: alignment = 16
+// THREADS-COUNT-4: llvm.load {{.*}} invariant {alignment = 4 : i64} : !llvm.ptr -> f32
+// THREADS: func.func private @halves
+func.func private @halves(%x: memref<64x32x64x2xf32>, %out: memref<64x31x64xf32>) attributes {mlopt.kernel} {
+  %pad = arith.constant 0.0 : f32
+  %c1 = arith.constant 1 : index
+  scf.forall (%i, %j, %k) in (64, 31, 64) {
+    %at = affine.apply affine_map<(d0) -> (d0 + 1)>(%j)
+    %v = vector.transfer_read %x[%i, %at, %k, %c1], %pad {in_bounds = [true, true, true, true]} : memref<64x32x64x2xf32>, vector<1x1x1x1xf32>
+    %t = vector.shape_cast %v : vector<1x1x1x1xf32> to vector<1x1x1xf32>
+    vector.transfer_write %t, %out[%i, %j, %k] {in_bounds = [true, true, true]} : vector<1x1x1xf32>, memref<64x31x64xf32>
+  } {mlopt.schedule = {min_blocks = array<i64: 8>, tile = array<i64: 1, 1, 1>, warps = array<i64: 4>}}
+  return
+}
+
+// -----
+
+// Every fourth element, whatever rows they are in: four loads, of a word each; two exchanges with one lane, and two
+// with another. The last group has fewer than eight tasks: what it loads is in memory, and is stored one by one.
+// CHECK-LABEL: func.func private @fourths
+// CHECK: consecutive = array<i64: 8>
+// THREADS: llvm.func @fourths(
+// THREADS: arith.minsi
+// THREADS-COUNT-4: llvm.load {{.*}} invariant {alignment = 16 : i64} : !llvm.ptr -> vector<2xi64>
+// THREADS-NOT: llvm.load
+// THREADS-COUNT-2: nvvm.shfl.sync bfly %{{.*}}, %c1_i32
+// THREADS-COUNT-2: nvvm.shfl.sync bfly %{{.*}}, %c2_i32
+// THREADS-NOT: nvvm.shfl
+// THREADS: scf.if
+// THREADS-NEXT: llvm.store {{.*}} {alignment = 16 : i64} : vector<8xf16>
+// THREADS: llvm.func @fourths_unaligned(
+func.func private @fourths(%x: memref<34x70x4xf16>, %out: memref<34x70xf16>) attributes {mlopt.kernel} {
+  %pad = arith.constant 0.0 : f16
+  %c3 = arith.constant 3 : index
+  scf.forall (%i, %j) in (34, 70) {
+    %v = vector.transfer_read %x[%i, %j, %c3], %pad {in_bounds = [true, true, true]} : memref<34x70x4xf16>, vector<1x1x1xf16>
+    %t = vector.shape_cast %v : vector<1x1x1xf16> to vector<1x1xf16>
+    vector.transfer_write %t, %out[%i, %j] {in_bounds = [true, true]} : vector<1x1xf16>, memref<34x70xf16>
+  } {mlopt.schedule = {min_blocks = array<i64: 8>, tile = array<i64: 1, 1>, warps = array<i64: 4>}}
+  return
+}
+
+// -----
+
+// Results of a wider dtype, and something beside: a thread's own access has all that it wants, and lanes keep theirs.
+// CHECK-LABEL: func.func private @wider
+// CHECK: consecutive = array<i64: 4>
+// THREADS: llvm.func @wider(
+// THREADS-DAG: llvm.load {{.*}} {alignment = 16 : i64} : !llvm.ptr -> vector<2xi64>
+// THREADS-DAG: llvm.load {{.*}} {alignment = 16 : i64} : !llvm.ptr -> vector<4xi32>
+// THREADS-NOT: nvvm.shfl
+// THREADS: llvm.store {{.*}} {alignment = 16 : i64} : vector<4xf32>
+// THREADS: llvm.func @wider_unaligned(
+func.func private @wider(%x: memref<48x256xf16>, %y: memref<48x128xf32>, %out: memref<48x128xf32>) attributes {mlopt.kernel} {
+  %pad = arith.constant 0.0 : f16
+  %pad32 = arith.constant 0.0 : f32
+  scf.forall (%i, %j) in (48, 128) {
+    %at = affine.apply affine_map<(d0) -> (d0 * 2)>(%j)
+    %v = vector.transfer_read %x[%i, %at], %pad {in_bounds = [true, true]} : memref<48x256xf16>, vector<1x1xf16>
+    %w = vector.transfer_read %y[%i, %j], %pad32 {in_bounds = [true, true]} : memref<48x128xf32>, vector<1x1xf32>
+    %e = arith.extf %v : vector<1x1xf16> to vector<1x1xf32>
+    %s = arith.addf %e, %w : vector<1x1xf32>
+    vector.transfer_write %s, %out[%i, %j] {in_bounds = [true, true]} : vector<1x1xf32>, memref<48x128xf32>
+  } {mlopt.schedule = {min_blocks = array<i64: 8>, tile = array<i64: 1, 1>, warps = array<i64: 4>}}
+  return
+}
+
+// -----
+
 // A stack of two along the last dim, three a row: a thread has one task, and stores its neighbours at once.
 // CHECK-LABEL: func.func private @stack
 // CHECK: neighbours = array<i64: 1>, tasks = array<i64: 128>

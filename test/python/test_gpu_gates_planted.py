@@ -13,6 +13,7 @@ import numpy as np
 from mlopt import emulator
 from mlopt.bench.gpu.amounts import small
 from mlopt.bench.gpu.gates import FEW, MOST_AGAIN, SECTOR, Found, found_in, narrow_accesses
+from mlopt.bench.gpu.named import named_sectors
 from mlopt.bench.gpu.places import anywhere, places_of, single_accesses, smaller_shares
 from mlopt.compiled import Compiled
 from mlopt.gpu_report import GpuKernel, GpuReport
@@ -130,6 +131,31 @@ def test_a_thread_with_one_element_of_a_buffer() -> None:
     assert single_accesses(places_of(once), threads=32) == {1}
     assert single_accesses(places_of(once), threads=16) == set()
     assert single_accesses(places_of(twice), threads=32) == set()
+
+
+# Every other float of rows of 64, but of the first row; each tenth; two at once.
+NAMED = """
+func.func private @{name}(%x: memref<32x64xf32>, %out: memref<31x32xf32>) attributes {{mlopt.kernel}} {{
+  %zero = arith.constant 0.0 : f32
+  scf.forall (%i, %j) in ({rows}, {columns}) {{
+    %row = affine.apply affine_map<(d0) -> (d0 + 1)>(%i)
+    %at = affine.apply affine_map<(d0) -> (d0 * {step})>(%j)
+    %v = vector.transfer_read %x[%row, %at], %zero {inside} : memref<32x64xf32>, {tile}
+    vector.transfer_write %v, %out[%i, %j] {inside} : {tile}, memref<31x32xf32>
+  }}
+  return
+}}
+"""
+
+
+def test_sectors_that_elements_lie_in() -> None:
+    inside, one, two = "{in_bounds = [true, true]}", "vector<1x1xf32>", "vector<1x2xf32>"
+    text = NAMED.format(name="halves", rows=31, columns=32, step=2, tile=one, inside=inside)
+    text += NAMED.format(name="tenths", rows=3, columns=7, step=10, tile=one, inside=inside)
+    text += NAMED.format(name="pairs", rows=31, columns=16, step=4, tile=two, inside=inside)
+    halves, tenths = 31 * (256 + 128), 3 * SECTOR * (7 + 1)
+    found = [named_sectors(text, name) for name in ("halves", "tenths", "pairs", "none")]
+    assert found == [halves, tenths, 0, 0]
 
 
 # A block of 128 threads copies 1024 floats by two wide loads a thread.

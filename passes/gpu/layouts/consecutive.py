@@ -3,6 +3,7 @@
 The task at (i, j) of a slice x[:, 1:] of rows of 512 writes the element 511 i + j, which is its number, and
 reads 512 i + j + 1. Results of 16 bytes a thread are one aligned access then, and what it reads for them are
 neighbours, but where its tasks are of two rows, or of two pieces of a row that was put together (`pieces`).
+Or they are every other element, which lanes pick from whole accesses (`stepped`).
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from ..turns.reads import depends_on
 from .access import WIDE, Access, access_of
 from .linear import Linear, linear_of
 from .pieces import Bordered, Rolled, pieces_of
+from .stepped import Stepped, lanes_of, stepped_of
 
 LOAD, READ, WRITE = "memref.load", "vector.transfer_read", "vector.transfer_write"
 _OTHERS = ("arith.", "math.", "affine.", "vector.broadcast", "vector.shape_cast", "vector.extract", "ub.")
@@ -32,13 +34,14 @@ class Shift:
 
     ``known``: the number, if it is one for all groups; else None. ``gap``: how many elements lie between
     those of a row and the first one of the next, if that is one number for all rows; else None. ``pieces``:
-    what a memref.load reads of a row.
+    what a memref.load reads of a row. ``stepped``: how what does not follow each other is read.
     """
 
     access: Access
     known: int | None
     gap: int | None
     pieces: Rolled | Bordered | None = None
+    stepped: Stepped | None = None
 
     def has_both_rows(self, each: int, row: int) -> bool:
         """`has_both_rows` of accesses of ``each`` elements, and rows of ``row`` tasks."""
@@ -65,6 +68,8 @@ def consecutive_each(forall: ir.Operation) -> int:
     each = WIDE // max(sizes)
     (*_, row) = [count or 0 for count in counts]
     shifts = shifts_of(forall, each) if each * min(sizes) >= _WORD else None
+    if shifts and any(shift.stepped for shift in shifts):
+        return each if can_exchange(shifts, each, row) else 1
     if not shifts or all(shift.known == 0 for shift in shifts):
         return 1
     padded = not all(all(shift.access.in_bounds) for shift in shifts)
@@ -72,6 +77,17 @@ def consecutive_each(forall: ir.Operation) -> int:
     if not whole and any(shift.pieces for shift in shifts):
         return 1  # where one reads single elements, all do, each of one row
     return each if is_worth_shifting(each, row, padded=padded, whole=whole) else 1
+
+
+def can_exchange(shifts: Sequence[Shift], each: int, row: int) -> bool:
+    """Whether the lanes of a warp may have other groups than their own number says, for some that step.
+
+    What else is read begins where accesses do, so that nothing comes from the lane beside.
+    """
+    others = [shift for shift in shifts if shift.stepped is None]
+    in_place = all(other.known == 0 and (other.gap == 0 or row % each == 0) for other in others)
+    is_plain = not any(shift.pieces for shift in others)
+    return in_place and is_plain and lanes_of([shift.stepped for shift in shifts]) is not None
 
 
 def is_worth_shifting(each: int, row: int, *, padded: bool, whole: bool) -> bool:
@@ -123,9 +139,14 @@ def _access_of(op: ir.Operation) -> Access:
 def _shift(forall: ir.Operation, access: Access, each: int) -> Shift | None:
     """That of a read; None if its place is no sum, or the next task's is not the next one."""
     beyond, places = beyond_task(forall, access), _places(forall)
-    if not runs_along(access, places[-1]) or any(value not in places for value in beyond.terms):
+    if any(value not in places for value in beyond.terms):
         return None
-    return _shift_from(forall, access, beyond, each)
+    if runs_along(access, places[-1]):
+        return _shift_from(forall, access, beyond, each)
+    step, row = 1 + beyond.terms.get(places[-1], 0), Loops.of(forall).static_counts()[-1] or 0
+    beyond = beyond_task(forall, access, times=step)
+    stepped = stepped_of(access, beyond, step, each, row)
+    return None if stepped is None else Shift(access, stepped.first, None, stepped=stepped)
 
 
 def _shift_of_pieces(forall: ir.Operation, access: Access, each: int) -> Shift | None:
@@ -157,15 +178,15 @@ def _places(forall: ir.Operation) -> list[ir.Value]:
     return list(forall.regions[0].blocks[0].arguments)[: Loops.of(forall).rank]
 
 
-def beyond_task(forall: ir.Operation, access: Access, last: Linear | None = None) -> Linear:
+def beyond_task(forall: ir.Operation, access: Access, last: Linear | None = None, times: int = 1) -> Linear:
     """How far behind its task's number an access to a buffer of known sizes is, for tasks of one element.
 
-    ``last``: its last index, if it is not what the access says.
+    ``last``: its last index, if it is not what the access says. ``times``: or behind so many times it.
     """
     outer = [linear_of(index) for index in access.indices[:-1]]
     indices = [*outer, last or linear_of(access.indices[-1])] if access.indices else []
     task = _place([linear_of(place) for place in _places(forall)], Loops.of(forall).bounds)
-    return _place(indices, ir.MemRefType(access.buffer.type).shape).plus(task, -1)
+    return _place(indices, ir.MemRefType(access.buffer.type).shape).plus(task, -times)
 
 
 def gap_of(factors: Sequence[int], counts: Sequence[int]) -> int | None:

@@ -3,6 +3,7 @@
 Tasks of one row read neighbours, which aligned accesses bring (`shifted`), and where these have what those of
 the next row read, too, they are chosen among it (`row_ends`). Else tasks of two rows, or at an end of what is
 read, read one by one; all other threads of a warp wait for them, which is why rows may not be too short.
+Tasks that read every other element have it from accesses of several lanes (`stepped`).
 Legal where `consecutive_each` says so.
 """
 
@@ -19,12 +20,14 @@ from ....dialects.attributes import SCHEDULE
 from ..layouts.access import access_of
 from ..layouts.consecutive import LOAD, READ, WRITE, Shift, shifts_of
 from ..layouts.pieces import Rolled
+from ..layouts.stepped import lanes_of
 from .builder import Builder, Number, Truth
 from .consecutive_reads import Row, read_of, values_of
 from .emitter import Emitter
 from .fragment import Fragment, positions_of
 from .grid import Loops
 from .neighbours import bind_places
+from .stepped import exchanged, load_picked, loaded_group, own_group
 from .streamed import store_result
 
 
@@ -60,10 +63,13 @@ def emit_consecutive(
     em: Emitter, forall: ir.Operation, group: Number, each: int, work: Sequence[ir.Operation]
 ) -> None:
     """The thread's group of ``each`` tasks."""
-    tasks = _tasks(em, forall, group, each)
     shifts = shifts_of(forall, each)
     assert shifts is not None, "tasks are consecutive (mlopt-gpu-single-elements)"
+    lanes = lanes_of([shift.stepped for shift in shifts]) or 1
+    tasks = _tasks(em, forall, own_group(em.build, group, lanes), each)
     places = _places(work)
+    picked = _picked(tasks, places, group, shifts)
+    shifts = [shift for shift in shifts if shift.stepped is None]
     indices: list[list[list[Number]]] = []
     for row in tasks.rows:
         with em.task():
@@ -75,6 +81,7 @@ def emit_consecutive(
         for shift, both in zip(shifts, zip(*indices, strict=True), strict=True)
     ]
     values = dict(zip((shift.access.op for shift in shifts), values_of(em, tasks.row, reads), strict=True))
+    values |= {op: exchanged(em, parts) for op, parts in picked.items()}
     made: dict[ir.Operation, list[ir.Value]] = {op: [] for op in work if op.name == WRITE}
     for number in range(each):
         with em.task():
@@ -108,16 +115,43 @@ def _indices(em: Emitter, shift: Shift, column: Number) -> list[Number]:
     return [*found, em.build.add(column, shift.pieces.begins) if shift.pieces else em.number(last)]
 
 
+def _picked(
+    tasks: _Tasks, places: Sequence[ir.Operation], group: Number, shifts: Sequence[Shift]
+) -> dict[ir.Operation, list[list[ir.Value]]]:
+    """What a thread picks of each of its loads, for reads of every other element.
+
+    It loads what its own tasks read, or a part of what those of several lanes do.
+    """
+    em, each, found = tasks.em, tasks.each, dict[ir.Operation, list[list[ir.Value]]]()
+    for shift in shifts:
+        if shift.stepped is None:
+            continue
+        loaded, lanes = [tasks], shift.stepped.lanes
+        if lanes > 1:
+            groups = [loaded_group(em.build, group, lanes, load) for load in range(lanes)]
+            loaded = [_tasks(em, tasks.forall, one, each) for one in groups]
+        starts = [_place(one, places, shift, 0) for one in loaded]
+        part = em.build.rem(group, lanes)
+        found[shift.access.op] = load_picked(em, shift, part, starts, partial=tasks.total % each > 0)
+    return found
+
+
 def _pointer(tasks: _Tasks, places: Sequence[ir.Operation], shift: Shift, number: int) -> ir.Value:
-    """Where one of the tasks reads."""
-    em, buffer = tasks.em, tasks.em.buffers[shift.access.buffer]
+    """The address at which one of the tasks reads."""
+    buffer = tasks.em.buffers[shift.access.buffer]
+    return tasks.em.build.offset(buffer.pointer, buffer.element, _place(tasks, places, shift, number))
+
+
+def _place(tasks: _Tasks, places: Sequence[ir.Operation], shift: Shift, number: int) -> Number:
+    """Which element of its buffer one of the tasks reads."""
+    em = tasks.em
     place: Number = 0
     with em.task():
         tasks.bind(number)
         em.emit(places)
         for index, stride in zip(shift.access.indices, shift.access.strides, strict=True):
             place = em.build.add(place, em.build.mul(em.number(index), stride or 0))
-    return em.build.offset(buffer.pointer, buffer.element, place)
+    return place
 
 
 def _tasks(em: Emitter, forall: ir.Operation, group: Number, each: int) -> _Tasks:
