@@ -227,8 +227,8 @@ irdl.dialect @mlopt {
   }
 
   // Running totals along the one loop that is reduced, each with its own element: between the import and mlopt-tile.
-  // Maps, iterator types and the init, of which nothing is read, as a linalg.generic has them; ``kind`` is "add" or
-  // "mul", as vector.scan has it, or "logaddexp".
+  // Maps, iterator types and the init, of which nothing is read, as a linalg.generic has them; ``kind`` is "add",
+  // "mul", "maximumf" or another one that vector.scan has, or "logaddexp".
   irdl.operation @scan {
     %source = irdl.base "!builtin.tensor"
     %made = irdl.base "!builtin.tensor"

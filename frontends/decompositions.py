@@ -43,6 +43,7 @@ from .decomposing import (  # noqa: F401 (they register when they are imported)
     rows,
     sampling,
     scaled,
+    scans,
     scatters,
     searches,
     signs,

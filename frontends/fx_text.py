@@ -22,6 +22,7 @@ from torch._subclasses.fake_tensor import unset_fake_temporarily
 from torch.fx import Graph, Node
 
 from .decomposing.scaled import mm_float8
+from .decomposing.scans import kind_of, running_max, running_min
 from .fx_operands import DTYPE_ASM, Operands, float_asm
 from .source_lines import source_line
 from .unsupported import NUMBER_REMEDY, unsupported_ops
@@ -57,6 +58,9 @@ RENAMED: dict[Any, tuple[Any, int]] = {
     torch.ops.aten.mm.dtype: (torch.ops.aten.mm.default, 2),
     torch.ops.aten.bmm.dtype: (torch.ops.aten.bmm.default, 2),
     mm_float8: (torch.ops.aten.mm.default, 2),
+    # A mark says how they combine.
+    running_max: (torch.ops.aten.logcumsumexp.default, 2),
+    running_min: (torch.ops.aten.logcumsumexp.default, 2),
     torch.ops.prims.shift_left.default: (torch.ops.aten.bitwise_left_shift.Tensor, 2),
     torch.ops.prims.shift_right_arithmetic.default: (torch.ops.aten.bitwise_right_shift.Tensor, 2),
 }
@@ -160,6 +164,7 @@ class _Writer(Operands):
             raise unsupported_ops([(f"{target.overloadpacket} {_WRONG[target]}", self.line)])
         if target in _OF_FLOATS and not node.all_input_nodes[0].meta["val"].is_floating_point():
             raise unsupported_ops([(f"{target.overloadpacket} of integers", self.line)])
+        combines = kind_of(target, node.meta["val"].dtype) if target in (running_max, running_min) else None
         if target in RENAMED:
             target, kept = RENAMED[target]
             args = args[:kept]
@@ -174,7 +179,8 @@ class _Writer(Operands):
         values = [value] if len(schema.returns) == 1 else list(value or ())
         types = [self.type_of(v) for v in values]
         name = ".".join(["torch", *schema.name.split("::"), *filter(None, [schema.overload_name])])
-        for i, result in enumerate(self.emit(name, operands, types)):
+        attr = f' {{mlopt.kind = "{combines}"}}' if combines else ""
+        for i, result in enumerate(self.emit(name, operands, types, attr)):
             self.values[node, i] = result, types[i]
 
     def _assert(self, node: Node) -> None:

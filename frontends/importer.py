@@ -16,9 +16,9 @@ from ..errors import CompileError, UnsupportedOpError
 from .blame import failing_ops
 from .floor_divisions import restore_floor_divisions
 from .imported_ops import maker_named, ops_named
-from .logarithms import OP as LOGARITHMS
-from .logarithms import lower_logarithms
 from .pool_places import restore_pool_places
+from .running import OP as LOGARITHMS
+from .running import lower_running
 from .scans import keep_scans
 from .unsupported import EAGER_REMEDY, unsupported_ops
 
@@ -40,10 +40,10 @@ _SHAPE_CHECKS = {
 _OP = re.compile(r'"(torch\.[\w.]+)"\(.*?(?:loc\("(.*?)":(\d+):\d+\))?$', re.MULTILINE)
 
 
-def import_text(torch_text: str, weights: Sequence[int], scans: bool = False) -> str:
+def import_text(torch_text: str, weights: Sequence[int], any_scan: bool = False) -> str:
     """The linalg form of ``torch_text``; the arguments at ``weights`` get ``{mlopt.weight}``.
 
-    ``scans``: whether the target has kernels for running totals, which are loops else.
+    ``any_scan``: whether there are kernels for totals of rows of unknown length, which are loops else.
     Raises `UnsupportedOpError` with all ops that torch-mlir does not know, or the first
     that it cannot lower.
     """
@@ -53,7 +53,7 @@ def import_text(torch_text: str, weights: Sequence[int], scans: bool = False) ->
         errors: list[tuple[str, str]] = []
         handler = context.attach_diagnostic_handler(lambda d: _record(d, errors))
         try:
-            module = _lower(torch_text, scans)
+            module = _lower(torch_text, any_scan)
         except ir.MLIRError as error:
             raise _import_error(torch_text, errors, str(error)) from None
         finally:
@@ -77,13 +77,12 @@ def _context() -> ir.Context:
     return context
 
 
-def _lower(torch_text: str, scans: bool) -> ir.Module:
+def _lower(torch_text: str, any_scan: bool) -> ir.Module:
     module = ir.Module.parse(torch_text)
     PassManager.parse(TO_BACKEND).run(module.operation)
-    lower_logarithms(module)
+    lower_running(module)
     PassManager.parse(TO_LINALG).run(module.operation)
-    if scans:
-        keep_scans(module)
+    keep_scans(module, any_scan)
     if "tm_tensor." in str(module):
         PassManager.parse(TM_TENSOR_TO_LOOPS).run(module.operation)
     return module
@@ -93,7 +92,7 @@ def _lowers(torch_text: str) -> bool:
     with _context() as context, ir.Location.unknown():
         handler = context.attach_diagnostic_handler(lambda _: True)
         try:
-            _lower(torch_text, scans=False)
+            _lower(torch_text, any_scan=False)
         except ir.MLIRError:
             return False
         finally:

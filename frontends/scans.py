@@ -1,12 +1,12 @@
-"""torch-mlir's running totals become mlopt.scan, which GPUs have kernels for.
+"""torch-mlir's running totals become mlopt.scan, which there are kernels for.
 
     %y, %all = tm_tensor.scan dimension(1) inclusive(true) ins(%x) outs(%zeros, %first) { add }
   ->
     %y = "mlopt.scan"(%x, %zeros) {kind = "add", …}
 
 Legal where the totals start from the neutral element, as torch-mlir's do, and only those of all places are
-read; what is marked with its kind (`logarithms`) was made for this. For CPUs, which decompose those of known
-length, they become loops (`importer.TM_TENSOR_TO_LOOPS`).
+read; what is marked with its kind (`running`) was made for this. CPUs have kernels for rows of known length:
+others become loops (`importer.TM_TENSOR_TO_LOOPS`).
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from __future__ import annotations
 from torch_mlir import ir
 
 from .imported_ops import maker_named, ops_named
-from .logarithms import KIND
+from .running import KIND
 
 _KINDS = {"arith.addf": "add", "arith.addi": "add", "arith.mulf": "mul", "arith.muli": "mul"}
 
 
-def keep_scans(module: ir.Module) -> None:
-    """Rewrite all scans of ``module``."""
+def keep_scans(module: ir.Module, any_length: bool) -> None:
+    """Rewrite the scans of ``module``; ``any_length``: those along rows of unknown length, too."""
     for op in ops_named(module, "tm_tensor.scan"):
         kind = _kind(op)
-        if kind is not None:
+        if kind is not None and (any_length or not _is_dynamic(op)):
             with ir.InsertionPoint(op), op.location:
                 op.results[0].replace_all_uses_with(_scan(op, kind))
             op.erase()
@@ -38,6 +38,12 @@ def _kind(op: ir.Operation) -> str | None:
         return None
     first, *others, _ = op.regions[0].blocks[0].operations
     return None if others else _KINDS.get(first.operation.name)
+
+
+def _is_dynamic(op: ir.Operation) -> bool:
+    """Whether the rows that a scan runs along have an unknown length."""
+    along = ir.IntegerAttr(op.attributes["dimension"]).value
+    return bool(ir.RankedTensorType(op.results[0].type).is_dynamic_dim(along))
 
 
 def _scan(op: ir.Operation, kind: str) -> ir.Value:

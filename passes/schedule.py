@@ -111,13 +111,6 @@ class Schedule(Pass):
         return {name: int(number) for name, number in asked.items()}
 
     def _schedule(self, function: ir.Operation, candidate: int) -> None:
-        scans = ops_named(function, SCAN) if self.target == "cpu" else []
-        if scans:
-            raise UnsupportedError(
-                scans[0],
-                f"'{SCAN}' is for GPUs alone",
-                "write an scf.for over the tensor, or compile for a GPU",
-            )
         cost = cost_of(function)
         domain = kernel_domain(function)
         machine = find_machine(DEFAULT_CPU if self.target == "cpu" else self.machine)
@@ -126,6 +119,11 @@ class Schedule(Pass):
         FLOPS.set(function, cost.flops)
         reason = domain if isinstance(domain, str) else can_tile(domain) or self._problem(domain)
         if isinstance(domain, str) or reason is not None:
+            scans = ops_named(function, SCAN) if self.target == "cpu" else []
+            if scans:
+                raise UnsupportedError(
+                    scans[0], f"no kernel has this '{SCAN}': {reason}", "write an scf.for over the tensor"
+                )
             SLOW.set(function, reason or "")
             return
         if self.target == "cuda":
@@ -135,7 +133,7 @@ class Schedule(Pass):
         SCHEDULE.set(function, {"tile": tuple(chosen[dim] for dim in domain.dims)})
 
     def _problem(self, domain: Domain) -> str | None:
-        return gpu.problem(domain) if self.target == "cuda" else cpu.stages_problem(domain)
+        return gpu.problem(domain) if self.target == "cuda" else cpu.problem(domain)
 
     def _schedule_blocks(self, function: ir.Operation, domain: Domain, candidate: int) -> None:
         choice = gpu.choose(domain, self.machine, self.shared, self.tf32, self.warpgroups, candidate)

@@ -81,7 +81,7 @@ def import_program(text: str, weights: list[int], options: Options) -> str:
         reproducer="torch_text",
         torch_text=text,
         weights=weights,
-        scans=is_cuda(options.target),
+        any_scan=is_cuda(options.target),
     )
     return linalg
 

@@ -13,8 +13,8 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from .reductions import part_of
 from .registry import aten
+from .scans import part_of
 from .sorting import first
 
 _PAIRS: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
@@ -66,7 +66,7 @@ def _runs(
     """For each place all x[k] up to it, or before it, whose key ``theirs[k]`` is ``mine[place]``, reduced.
 
     Keys are sorted, none of ``theirs`` is above one of ``mine`` that comes after it: what a part's first key
-    has before the part are the last runs of those before it. Parts as of a scan (`reductions._scan_parts`).
+    has before the part are the last runs of those before it. Parts as of a scan (`scans._scan_parts`).
     """
     size, rest = x.shape[0], x.shape[1:]
     part = part_of(size)

@@ -36,7 +36,8 @@ Of long rows one loop finds the maximum and the sum of exponentials (`strips/onl
 rows of 131072 on a Zen 4 in 0.73. A product asks for its next rows, and the lines of its result
 (`strips/prefetch_tile.py`): 2048^3 on a Zen 4 core in 0.96. Elements of rows compared with each other have
 lanes along those that are counted (`strips/own_reads.py`), and so has a sum that only an assert asks for:
-sorting 256 rows of 64 on an AVX2 core in 0.31.
+sorting 256 rows of 64 on an AVX2 core in 0.31. Totals of rows (`strips/scan.py`) are carried from strip to
+strip: of 1024 rows of 256 floats on a Zen 3 core in 134 us, eager in 251, by reductions over parts in 512.
 """
 
 from __future__ import annotations
@@ -58,6 +59,7 @@ from .strips.memory import lie_apart
 from .strips.nest import emit_nest, full_lanes, plan_nest
 from .strips.own_reads import separate_reads
 from .strips.scalars import emit_assert
+from .strips.scan import scans_behind
 from .strips.scratch import plan_scratches
 
 # Erased with the tiles once nothing uses them: they have no effect.
@@ -163,7 +165,7 @@ def emit_writes(
     waiting = list(roots)
     while waiting:
         group = _independent(layout, waiting)
-        main = max(group, key=lambda root: sum(size != 1 for size in sizes_of(root.valueToStore)))
+        main = max(group, key=lambda root: _rank(layout, root))
         nest = plan_nest(layout, main, group, vector_bits)
         sums = _sums_of(layout, main)
         alike = [root for root in group if root != main and _sums_of(layout, root) <= sums]
@@ -173,6 +175,12 @@ def emit_writes(
         emit_nest(em, main, nest, guests)
         em.scratches = {}
         waiting = [root for root in waiting if root not in written]
+
+
+def _rank(layout: Layout, root: ir.OpView) -> tuple[int, bool]:
+    """The largest tile is first in a nest: of several what is scanned, in whose loops totals are carried."""
+    tile = root.valueToStore
+    return sum(size != 1 for size in sizes_of(tile)), bool(scans_behind(layout, [tile]))
 
 
 def _sums_of(layout: Layout, root: ir.OpView) -> set[ir.Operation]:

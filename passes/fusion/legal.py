@@ -8,7 +8,7 @@ from itertools import chain, combinations
 from mlir import ir
 
 from ..domain import Domain
-from ..scheduling.cpu import stages_problem
+from ..scheduling import cpu
 from ..siblings import have_one_factor, not_siblings
 from ..tiling.parts import parts_below
 from ..tiling.registry import can_tile
@@ -109,7 +109,7 @@ def why_even_so(
 
 def _not_emitted(graph: Graph, domain: Domain) -> str | None:
     """Why no task can be written for the loops of a kernel."""
-    return can_tile(domain) or (stages_problem(domain) if graph.has_scratch else None)
+    return can_tile(domain) or (cpu.problem(domain) if graph.has_scratch else None)
 
 
 def _apart(graph: Graph, groups: Sequence[Group]) -> str | None:

@@ -12,13 +12,14 @@ from dataclasses import dataclass, field, replace
 from math import ceil, prod
 
 from ..domain import Dim, Domain
-from ..tiling import contraction, reduction
+from ..tiling import contraction, reduction, scan
 from ..tiling.access import Nest
 from ..tiling.registry import SINGLE, WHOLE, rule_of
 from ..tiling.stages import is_bounded, scratch_of
 from ..tiling.walks import columns_of, kept_bytes
 from .attention import Block, attention_of, choose_attention
 from .common import TASKS, forced, innermost_dims, keep_inside, memory_order, products_at_once
+from .cpu_scans import scans_problem
 from .transposed import transposed_sides
 
 LANES = 64  # the widest strip of registers, in f32
@@ -129,6 +130,11 @@ def stages_problem(domain: Domain) -> str | None:
     return None
 
 
+def problem(domain: Domain) -> str | None:
+    """Why no task can be made of the loops of a kernel, or None."""
+    return stages_problem(domain) or scans_problem(domain)
+
+
 def _choose(domain: Domain, tasks: int, sizes: Sizes) -> dict[Dim, int]:
     tiles = forced(domain)
     heavy = next((nest for nest in domain.nests if rule_of(nest) is contraction), None)
@@ -185,10 +191,11 @@ def _has_totals(domain: Domain) -> bool:
 
 
 def _columns(domain: Domain, dim: Dim) -> int | None:
-    """How many columns, in strips, a task should have of rows that are summed to one; else None."""
+    """How many columns, in strips, a task should have of rows that are summed or scanned; else None."""
     reducing = [nest for nest in domain.nests if nest.reductions]
+    rules = {rule_of(nest) for nest in reducing}
     summed = [each for each in domain.dims if each.kind == "reduction" and each.extent != 1]
-    if {rule_of(nest) for nest in reducing} != {reduction} or not summed or dim.extent is None:
+    if (rules != {scan} and (rules != {reduction} or not summed)) or dim.extent is None:
         return None
     if len(reducing) > 1 and any(_is_dear(domain, nest) for nest in domain.nests):
         return None  # strips keep what is dear from one reduction to the next

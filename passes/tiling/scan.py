@@ -10,11 +10,11 @@ After, in a task that has 16 rows of 1000::
     %r, %last = vector.scan <add>, %v, %zero {inclusive = true, reduction_dim = 1}
         : vector<16x1000xf32>, vector<16xf32>
 
-A task has whole rows, or columns; mlopt-gpu-chunk-rows runs through those that are longer than a block's
-registers. Of rows of unknown length (``walks.py``) the steps that write them carry the totals on: the last
-step, which may reach beyond the end, leaves its own to nobody. Totals start from 0, or 1 of products, as
-eager's do: never -0. "logaddexp" is `add` of what the elements are logarithms of, from -inf on; the mark
-mlopt.by_logarithms says so, for which vector.scan has no kind.
+A task has whole rows, or columns; CPUs run through them in strips, and mlopt-gpu-chunk-rows runs through
+those that are longer than a block's registers. Of rows of unknown length (``walks.py``) the steps that write
+them carry the totals on: the last step, which may reach beyond the end, leaves its own to nobody. Totals
+start from what changes nothing, of sums 0, as eager's do: never -0. "logaddexp" is `add` of what the
+elements are logarithms of; the mark mlopt.by_logarithms says so, for which vector.scan has no kind.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from mlir import ir
 from mlir.dialects import vector
 
 from ...dialects.attributes import BY_LOGARITHMS
-from ..combining import LOGADDEXP
+from ..combining import LOGADDEXP, neutral_of
 from ..domain import Dim
 from ..structured import SCAN
 from .access import Nest
@@ -34,7 +34,6 @@ from .registry import WHOLE
 from .vectors import reshape
 from .walks import scans_along
 
-_FIRST = {"add": 0, "mul": 1, LOGADDEXP: float("-inf")}
 _THROUGH = "through"  # the totals up to the end of a step
 
 
@@ -90,11 +89,8 @@ def walk(
 def _start(emitter: Emitter, nest: Nest) -> ir.Value:
     """The totals before a row's first element."""
     kind = ir.StringAttr(nest.op.attributes["kind"]).value
-    first = _number(nest.writes[0].value.type.element_type, _FIRST[kind])
+    element = nest.writes[0].value.type.element_type
+    first = neutral_of(kind, element)
+    if kind == "add" and isinstance(element, ir.FloatType):
+        first = ir.FloatAttr.get(element, 0)
     return emitter.splat(first, emitter.sizes(nest, nest.parallels) or [1])
-
-
-def _number(element: ir.Type, value: float) -> ir.Attribute:
-    if isinstance(element, ir.FloatType):
-        return ir.FloatAttr.get(element, value)
-    return ir.IntegerAttr.get(element, value)

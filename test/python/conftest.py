@@ -37,6 +37,14 @@ def seeded(seed):
 
 
 @pytest.fixture
+def threads():
+    """Sets torch's threads; as they were afterwards."""
+    before = torch.get_num_threads()
+    yield torch.set_num_threads
+    torch.set_num_threads(before)
+
+
+@pytest.fixture
 def rng(seed):
     return np.random.default_rng(seed)
 

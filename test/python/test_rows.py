@@ -1,6 +1,6 @@
 """Reductions of rows, of columns and of everything: long, short, odd and empty; against eager in float64."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import mlopt
@@ -216,14 +216,6 @@ def test_places_in_rows_that_a_total_of_each_has_changed(device: str | None) -> 
     for rows in (1, 9):
         x = draw((rows, 5), torch.float32)
         Verifier(module, (x,), {}).check(compiled(x))
-
-
-@pytest.fixture
-def threads() -> Iterator[Callable[[int], None]]:
-    """Sets torch's threads; as they were afterwards."""
-    before = torch.get_num_threads()
-    yield torch.set_num_threads
-    torch.set_num_threads(before)
 
 
 @pytest.mark.parametrize(

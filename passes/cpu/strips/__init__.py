@@ -1,5 +1,16 @@
 """Strip mining's rules, one module a kind of op; importing the package registers them all."""
 
-from . import contract, elementwise, halves, leaves, loop, read, reduce, reshape, scalars
+from . import contract, elementwise, halves, leaves, loop, read, reduce, reshape, scalars, scan
 
-__all__ = ["contract", "elementwise", "halves", "leaves", "loop", "read", "reduce", "reshape", "scalars"]
+__all__ = [
+    "contract",
+    "elementwise",
+    "halves",
+    "leaves",
+    "loop",
+    "read",
+    "reduce",
+    "reshape",
+    "scalars",
+    "scan",
+]

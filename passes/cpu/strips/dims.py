@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mlir import ir
 
-from ...combining import kept_dims
+from ...combining import kept_dims, rows_of_scan
 from ...operations import nested_ops
 from .fragment import sizes_of
 from .reshape import POSITIONS
@@ -51,6 +51,10 @@ class DimClasses:
             for place, dim in enumerate(kept_dims(op)):
                 self._join((op.operands[0], dim), (op.results[0], place))
             self._join_all(op.operands[1], op.results[0])
+        elif name == "vector.scan":
+            self._join_all(op.operands[0], op.results[0])
+            for place, dim in enumerate(rows_of_scan(op)):
+                self._join((op.operands[0], dim), (op.operands[1], place))
         elif name == "vector.contract":
             self._join_contract(op)
         elif name == "scf.for":

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from .blocked import Sums
     from .layout import Layout
     from .panel import PanelPlan
+    from .scan import Columns
     from .scratch import Scratch
 
 
@@ -59,6 +60,7 @@ class Emitter:
         self.lanes = 1
         self.scratches: dict[ir.Value, Scratch | Sums] = {}
         self.packed: dict[ir.Operation, PanelPlan] = {}
+        self.totals: dict[ir.Operation, ir.Value | Columns] = {}
         self.block: tuple[ir.Value, ir.Value] | None = None
         self.border = Border()
         self.panel_memory: dict[tuple[object, ...], ir.Value] = {}

@@ -5,6 +5,8 @@
 - Contractions: `products`.
 - Transposes: a block of one register by as many rows.
 - Dims that some reduction sums come last, so that its result is made once, outside of them.
+- Scans: as memory holds what is written, so that a loop along rows carries totals, or one of rows runs over
+  columns (`scan`).
 """
 
 from __future__ import annotations
@@ -30,6 +32,7 @@ from .memory import memory_dims, memory_size
 from .prefetch_row import prefetch_row
 from .prefetch_tile import prefetch_result
 from .products import product_nest
+from .scan import cover_scanned, dim_along, keep_columns, scans_behind, start_columns
 from .strided import is_dense
 from .types import widest
 from .write import store_strip
@@ -48,6 +51,8 @@ def plan_nest(layout: Layout, root: ir.OpView, roots: Sequence[ir.OpView], vecto
         if nest is not None:
             return nest
     nest = _plain_nest(layout, root, made, most_lanes)
+    if any(op.operation.name == "vector.scan" for op in made):
+        return replace(nest, covers=_in_memory_order(root, nest.lanes))
     if any(sizes_of(each.valueToStore) != sizes_of(root.valueToStore) for each in roots):
         return nest
     others = [each for each in roots if each != root]
@@ -91,6 +96,14 @@ def _plain_nest(layout: Layout, root: ir.OpView, made: Sequence[ir.OpView], most
     covers = [Cover(dim, unroll.get(dim, 1), lanes if dim == lane else 0) for dim in wide]
     covers.sort(key=lambda how: layout.classes.of(root.valueToStore, how.dim) in summed)
     return Nest(tuple(covers), REGISTERS * native)
+
+
+def _in_memory_order(root: ir.OpView, most_lanes: int) -> tuple[Cover, ...]:
+    """The covers of a tile as memory holds it, with lanes along the innermost one."""
+    sizes, order = sizes_of(root.valueToStore), memory_dims(root)
+    wide = sorted((dim for dim, size in enumerate(sizes) if size != 1), key=lambda dim: order[dim] or 0)
+    lanes = [min(most_lanes, power_above(sizes[dim])) if dim == wide[-1] else 0 for dim in wide]
+    return tuple(Cover(dim, 1, count) for dim, count in zip(wide, lanes, strict=True))
 
 
 def _reads_apart(layout: Layout, root: ir.OpView, made: Sequence[ir.OpView], lane: int) -> list[ir.OpView]:
@@ -154,7 +167,19 @@ def emit_nest(em: Emitter, root: ir.OpView, nest: Nest, guests: Sequence[Guest])
     rank = len(sizes_of(root.valueToStore))
     extents = {how.dim: extent_of(em, root, how.dim) for how in nest.covers}
     em.lanes, em.packed = nest.lanes, nest.packed
-    once = any(updates(em.layout, each) for each in (root, *(guest.root for guest in guests)))
+    written = [root, *(guest.root for guest in guests)]
+    scans = scans_behind(em.layout, [each.valueToStore for each in written])
+    scanned = dim_along(em.layout, root.valueToStore, scans) if scans else None
+    once = bool(scans) or any(updates(em.layout, each) for each in written)
+    dims = em.layout.classes.all_of(root.valueToStore)
+
+    def start(at: int, axes: dict[int, Axis]) -> list[ir.Value]:
+        if at == len(nest.covers):
+            start_columns(em, scans, lambda dim: axes.get(dims.index(dim), UNIT))
+        else:
+            how = nest.covers[at]
+            cover(em, extents[how.dim], how, once, [], lambda axis, _: start(at + 1, {**axes, how.dim: axis}))
+        return []
 
     def level(at: int, axes: dict[int, Axis]) -> list[ir.Value]:
         inside = Inside(root, nest.covers, extents, axes)
@@ -165,6 +190,14 @@ def emit_nest(em: Emitter, root: ir.OpView, nest: Nest, guests: Sequence[Guest])
             emit_columns(em, nest.columns, inside)
         if at == len(nest.covers):
             _store(em, root, tuple(axes.get(dim, UNIT) for dim in range(rank)))
+        elif nest.covers[at].dim == scanned:
+            how = nest.covers[at]
+            if not how.lanes:
+                keep_columns(em, scans, {dims[inner.dim] for inner in nest.covers[at + 1 :]})
+                start(at + 1, axes)
+            cover_scanned(
+                em, extents[how.dim], how, scans, lambda axis: level(at + 1, {**axes, how.dim: axis})
+            )
         else:
             how = nest.covers[at]
             cover(
