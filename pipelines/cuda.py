@@ -73,6 +73,7 @@ def cuda_stages(
             # While the sum of a product's parts can be fused with what comes after it.
             f"mlopt-gpu-channels-last{{machine={machine_for_code(chip)} shared={limits.shared}}},"
             # Weights are read as they lie then, which decides how few rows have parts of the depth.
+            f"mlopt-gpu-weights-in-place{{tf32={str(tf32).lower()}}},"
             f"mlopt-gpu-narrow-weights{choosing},"
             f"mlopt-gpu-split-products{choosing},",
             float8=has,
