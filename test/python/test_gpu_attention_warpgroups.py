@@ -12,6 +12,7 @@ from mlopt import emulator
 from mlopt.bench.gpu.machine_code import parse
 from mlopt.runtime.cuda.chips import find_chip
 from mlopt.runtime.cuda.ptxas import assemble, disassemble_cubin, find_ptxas
+from mlopt.runtime.emulator.machine import SCHEDULES
 
 sys.path.insert(0, str(Path(__file__).parent))
 from gpu_attention_cases import Case
@@ -20,14 +21,14 @@ from gpu_kernels import Kernel, compile_kernel, run_kernel
 from gpu_numbers import to_bf16, wide
 
 CHIP = find_chip("sm_90a")
-ALL = ("together", "ahead", "random")
+ALL = SCHEDULES
 # The attention (sizes are not the block's multiples); rows, keys a step, warps and stages of a block; its
 # threads with those that copy; orders of warps, and how far buffers are from alignment.
 CORPUS = [
     (Case(1, 1, 72, 136, 64, "bf16"), (64, 64, 4, 2), 160, ALL, 0),
     (Case(1, 1, 136, 136, 64, "f16", "causal"), (128, 32, 8, 3), 288, ALL, 0),
     (Case(1, 2, 40, 72, 128, "bf16", "added"), (64, 64, 4, 2), 160, ALL, 0),
-    (Case(1, 1, 128, 256, 128, "bf16"), (128, 128, 8, 2), 384, ("random",), 0),
+    (Case(1, 1, 128, 256, 128, "bf16"), (128, 128, 8, 2), 384, ALL, 0),
     (Case(2, 1, 72, 104, 256, "f16", "causal"), (64, 64, 4, 2), 160, ("ahead",), 0),
     (Case(2, 2, 33, 48, 32, "f16"), (64, 32, 4, 2), 160, ALL, 0),
     (Case(1, 1, 72, 136, 64, "bf16", "causal"), (64, 64, 4, 3), 128, ("ahead",), 4),

@@ -37,7 +37,7 @@ BLOCK = (
 # Types, sizes (not the block's multiples), whether columns lie along memory, blocks of the launch, orders of warps.
 # Four stages of 128x256 leave room for half of a tile, which is stored in two parts; two stages free their own slot.
 HALVES = [
-    ("bf16", (136, 264, 136), False, BLOCK.format(8, 4, "128, 256, 64"), 2, ONE),
+    ("bf16", (136, 264, 136), False, BLOCK.format(8, 4, "128, 256, 64"), 2, ALL),
     ("f16", (136, 136, 72), False, BLOCK.format(4, 4, "64, 64, 64"), 3, ALL),
     ("bf16", (200, 40, 136), False, BLOCK.format(4, 2, "64, 32, 32"), 3, ALL),
     ("f16", (72, 264, 104), False, BLOCK.format(8, 3, "64, 256, 64"), 3, ("ahead",)),

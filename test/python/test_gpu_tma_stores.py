@@ -17,6 +17,7 @@ from mlopt.passes.gpu.tma_stores import TmaStores
 from mlopt.runtime.cuda import emulated
 from mlopt.runtime.cuda.chips import find_chip
 from mlopt.runtime.cuda.ptxas import assemble, disassemble_cubin, find_ptxas
+from mlopt.runtime.emulator.machine import SCHEDULES
 
 sys.path.insert(0, str(Path(__file__).parent))
 from gpu_dynamic_products import NARROWED
@@ -66,12 +67,12 @@ BLOCK = (
     "beyond = array<i64: 1>, warps = array<i64: {}>, min_blocks = array<i64: 1>, stages = array<i64: {}>, "
     "tile = array<i64: {}>"
 )
-ALL = ("together", "ahead", "random", "round-robin")
+ALL = SCHEDULES
 # Types, sizes (not the block's multiples, but rows of whole 16 bytes), whether columns lie along memory, blocks:
 # rows of 512, 256, 128, 64 and 32 bytes in shared memory, warpgroups below each other and side by side. A block's
 # first size is that of the result's first dim.
 CASES = [
-    ("bf16", (136, 264, 136), False, BLOCK.format(8, 3, "128, 256, 64"), ("random",)),
+    ("bf16", (136, 264, 136), False, BLOCK.format(8, 3, "128, 256, 64"), ALL),
     ("f16", (72, 264, 104), False, BLOCK.format(8, 3, "64, 256, 64"), ("ahead",)),
     ("f16", (72, 136, 136), False, BLOCK.format(4, 4, "64, 64, 64"), ALL),
     ("bf16", (72, 40, 72), False, BLOCK.format(4, 2, "64, 32, 32"), ALL),

@@ -12,6 +12,7 @@ from mlopt.bench.gpu.machine_code import parse
 from mlopt.passes.gpu.tma_loads import TmaLoads
 from mlopt.runtime.cuda.chips import find_chip
 from mlopt.runtime.cuda.ptxas import assemble, disassemble_cubin, find_ptxas
+from mlopt.runtime.emulator.machine import SCHEDULES
 
 sys.path.insert(0, str(Path(__file__).parent))
 from gpu_gate_runs import SPARE
@@ -23,12 +24,12 @@ CHIP = find_chip("sm_90a")
 BLOCK = "warps = array<i64: {}>, min_blocks = array<i64: 1>, stages = array<i64: {}>, tile = array<i64: {}>"
 BEYOND = "beyond = array<i64: 1>, "
 ROUNDED = BEYOND + "tf32 = array<i64: 1>, "
-ONE, ALL = ("together",), ("together", "ahead", "random")
+ONE, ALL = ("together",), SCHEDULES
 # Types, transposes, sizes (not the block's multiples), the block, the instruction's columns; the orders of
 # warps, and how far buffers are from alignment.
 CORPUS = [
-    ("bf16", False, True, (72, 264, 136), BLOCK.format(8, 4, "128, 256, 64"), 256, ONE, 0),
-    ("bf16", False, False, (72, 264, 136), BLOCK.format(8, 3, "64, 256, 64"), 128, ONE, 0),
+    ("bf16", False, True, (72, 264, 136), BLOCK.format(8, 4, "128, 256, 64"), 256, ALL, 0),
+    ("bf16", False, False, (72, 264, 136), BLOCK.format(8, 3, "64, 256, 64"), 128, ALL, 0),
     ("f16", True, False, (136, 72, 104), BLOCK.format(4, 2, "128, 64, 64"), 64, ("round-robin",), 0),
     ("f16", True, True, (72, 40, 296), BLOCK.format(4, 4, "64, 32, 32"), 32, ALL, 0),
     ("f16", True, True, (72, 40, 136), BLOCK.format(4, 4, "64, 32, 32"), 32, ("ahead",), 4),
@@ -36,13 +37,13 @@ CORPUS = [
     ("f16", False, True, (72, 40, 136), BEYOND + BLOCK.format(4, 4, "64, 32, 64"), 32, ONE, 4),
     ("bf16", False, False, (64, 96, 64), BLOCK.format(4, 3, "64, 32, 16"), 32, ALL, 0),
     ("f16", False, True, (64, 96, 256), BLOCK.format(4, 3, "64, 96, 128"), 96, ONE, 0),
-    ("i8", False, True, (72, 144, 144), BEYOND + BLOCK.format(4, 4, "64, 128, 128"), 128, ONE, 0),
+    ("i8", False, True, (72, 144, 144), BEYOND + BLOCK.format(4, 4, "64, 128, 128"), 128, ALL, 0),
     ("i8", False, True, (64, 64, 272), BLOCK.format(4, 3, "64, 64, 32"), 64, ALL, 0),
     ("e4m3", False, True, (136, 144, 400), BEYOND + BLOCK.format(8, 4, "128, 128, 128"), 128, ALL, 0),
     ("e4m3", False, True, (72, 40, 272), BLOCK.format(4, 4, "64, 32, 64"), 32, ONE, 0),
     ("e5m2", False, True, (64, 264, 384), BLOCK.format(8, 2, "64, 256, 128"), 128, ALL, 0),
     ("e5m2", False, True, (72, 144, 272), BEYOND + BLOCK.format(4, 4, "64, 128, 64"), 128, ONE, 4),
-    ("tf32", False, True, (136, 264, 68), ROUNDED + BLOCK.format(8, 4, "128, 256, 32"), 256, ONE, 0),
+    ("tf32", False, True, (136, 264, 68), ROUNDED + BLOCK.format(8, 4, "128, 256, 32"), 256, ALL, 0),
     ("tf32", False, True, (72, 40, 100), ROUNDED + BLOCK.format(4, 3, "64, 32, 16"), 32, ALL, 0),
     ("tf32", False, True, (72, 40, 68), ROUNDED + BLOCK.format(4, 4, "64, 32, 32"), 32, ONE, 4),
 ]
