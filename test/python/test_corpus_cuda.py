@@ -54,6 +54,32 @@ def test_corpus(case, dtype):
         assert others == products_of(compiled)
 
 
+# With products, attention, or both; warpgroups make what is large enough for them (test_gpu_warpgroups.py).
+HOPPER = [
+    pytest.param(*parameter.values, id=parameter.id)
+    for parameter in PARAMETERS
+    if parameter.values[0].name
+    in ("matmuls", "linear_gelu", "attention", "attention_causal", "attention_grouped", "conv_bn_relu",
+        "gpt2_block_small", "llama_block", "vit")
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("case", "dtype"), HOPPER)
+def test_corpus_for_sm_90a(case, dtype):
+    module = case.module(dtype)
+    with torch.no_grad():
+        compiled = mlopt.jit(module, *case.inputs(dtype, seed=0), target="cuda:sm_90a", device="emulator")
+        inputs = case.inputs(dtype, seed=1)
+        verifier = Verifier(module, inputs, {})
+        with emulator.record() as launches:
+            got = compiled(*[x.clone() for x in inputs])
+    verifier.check(got)
+    gpu = compiled.report.gpu
+    assert not compiled.report.slow_paths and not gpu.warnings
+    assert not [kernel.name for kernel in gpu.kernels if kernel.spills]
+    assert launches and not [finding for launch in launches for finding in launch.findings]
+
+
 def _row(name: str, dtype: torch.dtype) -> str:
     """What `CORPUS` calls a module in a dtype."""
     return f"{name}, {dtype_name(dtype)}"
