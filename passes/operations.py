@@ -27,12 +27,12 @@ def _walked(op: ir.Operation) -> list[ir.Operation]:
 
 def ops_named(parent: ir.Operation | ir.OpView | ir.Block, *names: str) -> list[ir.Operation]:
     """The operations inside ``parent`` that have one of these names, in order, as `nested_ops`."""
-    found: list[ir.Operation] = []
+    found, wanted = list[ir.Operation](), frozenset(names)
     add, go_on = found.append, ir.WalkResult.ADVANCE
 
     # Others are let go of at once: a fifth less time than by a list of all.
     def visit(op: ir.Operation) -> ir.WalkResult:
-        if op.name in names:
+        if op.name in wanted:
             add(op)
         return go_on
 
@@ -42,7 +42,7 @@ def ops_named(parent: ir.Operation | ir.OpView | ir.Block, *names: str) -> list[
         return found
     whole = parent.operation
     whole.walk(visit, ir.WalkOrder.PRE_ORDER)
-    return found[1:] if whole.name in names else found
+    return found[1:] if whole.name in wanted else found
 
 
 def plain_functions(module: ir.Operation | ir.OpView) -> list[ir.Operation]:
