@@ -17,7 +17,7 @@ from .blame import failing_ops
 from .floor_divisions import restore_floor_divisions
 from .imported_ops import maker_named, ops_named
 from .pool_places import restore_pool_places
-from .running import OP as LOGARITHMS
+from .running import OP as RUNNING
 from .running import lower_running
 from .scans import keep_scans
 from .unsupported import EAGER_REMEDY, unsupported_ops
@@ -25,7 +25,7 @@ from .unsupported import EAGER_REMEDY, unsupported_ops
 TO_BACKEND = (
     "builtin.module(func.func(torch-match-quantized-custom-ops),"
     "torchdynamo-export-to-torch-backend-pipeline{backend-legal-ops=aten.flatten.using_ints,aten.unflatten.int,"
-    f"{LOGARITHMS}"
+    f"{RUNNING}"
     " extra-library=})"
 )
 TO_LINALG = "builtin.module(torch-backend-to-linalg-on-tensors-backend-pipeline{allow-non-finites=true})"

@@ -1,8 +1,9 @@
 """Running sums, products, maxima and minima.
 
 On GPUs a scan is one kernel whose tasks run through rows, or one for each part of few long ones. On CPUs it
-is a loop over strips of registers (`passes/cpu/strips/scan.py`) where the length of rows is known. Else, and
-what has no kernel of either kind, is put together of reductions over parts.
+is a loop over strips of registers (`passes/cpu/strips/scan.py`) where the length of rows is known, else one
+over elements (`frontends/scans.py`). Running extremes are put together of reductions over parts on GPUs, and
+refused along rows of unknown length.
 
 ``mlopt::running_max`` and ``mlopt::running_min`` are values alone, for which aten has no op: scans of CPUs
 (`frontends/running.py`). NaN stays.
@@ -21,7 +22,7 @@ from .registry import aten, compute_dtype, count, ours
 from .target import runs_loops
 
 PART = 16  # places of a scan of runs, each of which adds up those before it for itself
-SCANNED = 8  # and of one by loops: as many lanes as a register has
+SCANNED = 8  # and of a scan that is put together
 # Where rows are run through: the tasks that are wanted and the columns of one; the parts of a row, if it has
 # so many: else two more launches take longer than its one task.
 TASKS, COLUMNS, LONG, FEWEST = 256, 32, 4096, 8
@@ -48,7 +49,7 @@ def _cumsum(x: Tensor, dim: int, *, dtype: torch.dtype | None = None) -> Any:
     result = dtype or (x.dtype if x.is_floating_point() else torch.int64)
     if x.dtype == result and _is_run_through(x, dim):
         return NotImplemented
-    sums = _scan(x.to(compute_dtype(result)), dim, _SUMS)
+    sums = _scan(x.to(result).to(compute_dtype(result)), dim, _SUMS)
     return sums if sums is NotImplemented else sums.to(result)
 
 
@@ -56,12 +57,13 @@ def _cumsum(x: Tensor, dim: int, *, dtype: torch.dtype | None = None) -> Any:
 def _cumprod(x: Tensor, dim: int, *, dtype: torch.dtype | None = None) -> Any:
     result = dtype or (x.dtype if x.is_floating_point() else torch.int64)
     wide = compute_dtype(product_dtype(result))
-    if x.dtype == result == wide and _is_run_through(x, dim):
-        return NotImplemented
+    is_plain = x.dtype == result == wide
+    if is_plain and _is_run_through(x, dim):  # torch-mlir knows it without a dtype alone
+        return NotImplemented if dtype is None else aten.cumprod(x, dim)
     factors = x.to(result).to(wide)
     products = _scan(factors, dim, _PRODUCTS)
     if products is NotImplemented:  # one after the other, in the same type
-        products = aten.cumprod(factors, dim) if x.dtype != wide else NotImplemented
+        products = NotImplemented if is_plain and dtype is None else aten.cumprod(factors, dim)
     return products if products is NotImplemented else products.to(result)
 
 
@@ -93,8 +95,8 @@ def _running(x: Tensor, dim: int, scan: _Scan) -> Any:
         return x.clone(), torch.zeros(x.shape, dtype=torch.int64)
     rows, along = _rows_of(x, dim)
     if rows is not x:
-        values, places = _running(rows, along, scan)
-        return values.reshape(x.shape), places.reshape(x.shape)
+        found = _running(rows, along, scan)
+        return found if found is NotImplemented else tuple(each.reshape(x.shape) for each in found)
     keys = x if x.dtype.itemsize > 1 else x.to(torch.int32)
     if runs_loops():
         keys = keys.to(compute_dtype(keys.dtype))  # exact, and once for both scans
@@ -114,20 +116,20 @@ def _running(x: Tensor, dim: int, scan: _Scan) -> Any:
 class _Scan(NamedTuple):
     """What is made of all that ends at a place: the neutral value, a reduction, and how two results join.
 
-    ``run``: the op that is a kernel of its own where rows are run through, ``strips`` the one that CPUs have.
+    ``strips``: the op that CPUs have; ``run``: one that is a kernel of its own where rows are run through.
     """
 
     neutral: float
     total: Callable[[Tensor, int], Tensor]
     join: Callable[[Tensor, Tensor], Tensor]
+    strips: Callable[[Tensor, int], Tensor]
     run: Callable[[Tensor, int], Tensor] | None = None
-    strips: Callable[[Tensor, int], Tensor] | None = None
 
 
 _SUMS = _Scan(0, lambda x, dim: x.sum(dim, dtype=x.dtype), torch.add, torch.cumsum, torch.cumsum)
 _PRODUCTS = _Scan(1, lambda x, dim: x.prod(dim, dtype=x.dtype), torch.mul, torch.cumprod, torch.cumprod)
-_MAXIMA = _Scan(-torch.inf, torch.amax, torch.maximum, strips=running_max)
-_MINIMA = _Scan(torch.inf, torch.amin, torch.minimum, strips=running_min)
+_MAXIMA = _Scan(-torch.inf, torch.amax, torch.maximum, running_max)
+_MINIMA = _Scan(torch.inf, torch.amin, torch.minimum, running_min)
 _LOGARITHMS = _Scan(-torch.inf, torch.logsumexp, torch.logaddexp, torch.logcumsumexp, torch.logcumsumexp)
 
 
@@ -140,7 +142,7 @@ def _scan(x: Tensor, dim: int, scan: _Scan) -> Any:
         return _run_through(wide, dim % x.dim(), scan).to(x.dtype)
     if not isinstance(x.shape[dim], int):
         return NotImplemented
-    if scan.strips is not None and runs_loops():
+    if runs_loops():
         rows, along = _rows_of(x, dim)
         if scan.run is not None:
             rows = rows.to(_ADDED_IN[x.is_floating_point()])
@@ -210,8 +212,7 @@ def _together(x: Tensor, dim: int, size: int) -> Tensor:
 def _scan_parts(x: Tensor, dim: int, scan: _Scan, *, exclusive: bool) -> Tensor:
     """Parts of up to `SCANNED` elements, each of which has the total of those before from a scan of totals.
 
-    Within a part each place adds up for itself: what is read again comes from registers or a near cache, and
-    memory is read twice and written once, however long the rows are.
+    Within a part each place adds up for itself: memory is read twice and written once, however long rows are.
     """
     size = x.shape[dim]
     part = part_of(size, SCANNED)

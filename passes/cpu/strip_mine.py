@@ -50,7 +50,9 @@ from mlir import ir
 from mlir.dialects import scf
 
 from ..base import Pass, PassError
+from ..combining import scanned_dim
 from ..operations import nested_ops, ops_named
+from .strips.dims import Dim
 from .strips.emitter import Emitter
 from .strips.fragment import Fragment, is_vector, sizes_of
 from .strips.guests import guest_of
@@ -167,8 +169,12 @@ def emit_writes(
         group = _independent(layout, waiting)
         main = max(group, key=lambda root: _rank(layout, root))
         nest = plan_nest(layout, main, group, vector_bits)
-        sums = _sums_of(layout, main)
-        alike = [root for root in group if root != main and _sums_of(layout, root) <= sums]
+        sums, rows = _sums_of(layout, main), _scanned_rows(layout, main)
+        alike = [
+            root
+            for root in group
+            if root != main and _sums_of(layout, root) <= sums and _scanned_rows(layout, root) <= rows
+        ]
         guests = [guest for root in alike if (guest := guest_of(layout, main, nest, root))]
         written = [main, *(guest.root for guest in guests)]
         em.scratches = {**plan_scratches(layout, ops, [root.valueToStore for root in written])}
@@ -187,6 +193,12 @@ def _sums_of(layout: Layout, root: ir.OpView) -> set[ir.Operation]:
     """The products that a tile is made from: the factors of others would drive theirs out of the cache."""
     made = (op.operation for op in layout.made_from(root.valueToStore))
     return {op for op in made if op.name == "vector.contract"}
+
+
+def _scanned_rows(layout: Layout, root: ir.OpView) -> set[Dim]:
+    """The dims that the scans run along which a tile is made from: a nest carries totals along one."""
+    scans = scans_behind(layout, [root.valueToStore])
+    return {layout.classes.of(scan.source, scanned_dim(scan)) for scan in scans}
 
 
 def _independent(layout: Layout, roots: Sequence[ir.OpView]) -> list[ir.OpView]:

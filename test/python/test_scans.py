@@ -47,6 +47,54 @@ def test_dtypes_on_cpus(dtype: torch.dtype, threads: Callable[[int], None]) -> N
         assert all(torch.equal(each.view(torch.uint8), found.view(torch.uint8)) for each in others)
 
 
+# Rows that have nothing in common are scanned one after the other, in one kernel or several.
+@pytest.mark.parametrize(
+    "run",
+    [
+        lambda x, y: (x.cumsum(1), y.cumsum(1)),
+        lambda x, y: (x.cumsum(0), y.cumprod(0)),
+        lambda x, y: x.cumsum(1) + x.flip(1).cumsum(1).flip(1),
+        lambda x, y: (x[:, :4].cumsum(1), x[:, 4:8].cumsum(1)),
+        lambda x, y: (x[:, 1:].cumsum(1), x[:, :-1].cumsum(1)),
+        lambda x, y: (x[:, ::2].cumsum(1), x[:, 1::2].cumsum(1)),
+        lambda x, y: (x[:8].cumsum(1), x[:8, :8].t().cumsum(1)),
+        lambda x, y: tuple(part.cumprod(1) for part in y.chunk(2, 1)),
+        lambda x, y: (x.cummax(0)[0], y.cummin(0)[0]),
+        lambda x, y: (x.cumsum(1), y.cumsum(1).sum(1), y.exp()),
+        lambda x, y: (x[:, None].cumsum(2), x[:, None].cumprod(2)),
+        lambda x, y: (x.unsqueeze(0).unsqueeze(2).cumsum(3), y.unsqueeze(2).cummax(1)[1]),
+    ],
+)
+@pytest.mark.parametrize("shape", [(9, 12), (70, 34)])
+def test_several_scans_on_cpus(run: Callable[..., object], shape: tuple[int, int]) -> None:
+    x, y = torch.randn(shape), torch.randn(shape)
+    torch.testing.assert_close(mlopt.jit(Function(run), x, y)(x, y), run(x, y))
+
+
+@pytest.mark.parametrize("target", ["cpu", "cuda:sm_80"])
+def test_dtypes_that_are_asked_for(target: str) -> None:
+    """Elements are of that dtype before they are added up; 70000 is infinite in f16."""
+
+    def run(x: torch.Tensor, n: torch.Tensor, d: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        integers, doubles = torch.int64, torch.float64
+        products = n.cumprod(1, dtype=integers), d.cumprod(1, dtype=doubles), x.cumprod(1, dtype=doubles)
+        sums = n.cumsum(1, dtype=integers), d.cumsum(1, dtype=torch.float32), x.cumsum(1, dtype=torch.float16)
+        return (*products, *sums)
+
+    x = torch.tensor([[70000.0, -70000.0, 5.0], [1.0, 2049.0, 2049.0]])
+    n, d = torch.randint(-3, 4, (3, 17)), torch.randn(3, 17, dtype=torch.float64)
+    device = {} if target == "cpu" else {"device": "emulator"}
+    found = mlopt.jit(Function(run), x, n, d, target=target, **device)(x, n, d)
+    torch.testing.assert_close(found, run(x, n, d), equal_nan=True)
+
+
+def test_extremes_along_rows_of_any_length_are_refused() -> None:
+    """By name, also beside a dim of one element."""
+    rows = torch.export.Dim("rows", min=2, max=100)
+    with pytest.raises(mlopt.UnsupportedOpError, match=r"cannot compile aten\.cummax"):
+        mlopt.jit(Function(lambda x: x.cummax(0)), torch.randn(5, 1), dynamic_shapes=(({0: rows},),))
+
+
 @pytest.mark.parametrize("place", [0, 15, 16, 500])
 @pytest.mark.parametrize("value", [torch.nan, torch.inf, -torch.inf])
 def test_what_is_not_finite_stays_where_it_ends(place: int, value: float) -> None:
