@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Callable, Set
 from dataclasses import dataclass
 from math import prod
 from typing import ClassVar
@@ -71,9 +71,16 @@ def _read_all(function: ir.Operation) -> None:
     weights = made_of_weights(function)
     least = least_rows(function, weights)
     joined = of_unequal_widths(function, weights)
+    read_weights(function, weights, lambda op, number: op not in joined and should_read(op, number, least))
+
+
+def read_weights(
+    function: ir.Operation, weights: Set[ir.Value], should: Callable[[ir.Operation, int], bool]
+) -> None:
+    """Have products of ``function`` read ``weights`` in place where they can, and ``should``, by number."""
     for op in structured_ops(function):
-        number = None if op in joined else weights_factor(op, weights)
-        if number is not None and can_read(op, number) and should_read(op, number, least):
+        number = weights_factor(op, weights)
+        if number is not None and can_read(op, number) and should(op, number):
             read_in_place(op, number)
     erase_dead(function)  # transposes of weights
 
@@ -101,10 +108,16 @@ def can_read(op: ir.Operation, number: int) -> bool:
 
 def should_read(op: ir.Operation, number: int, least: int) -> bool:
     """Whether there are ``least`` rows, and weights, operand ``number``, of which a copy matters."""
-    extents = [loop_extents(op)[expr.position] for expr in list(maps_of(op)[1 - number].results)[:-1]]
+    rows = rows_beside(op, number)
     if not all(isinstance(value.type.element_type, ir.F32Type) for value in op.operands):
         return False
-    return None not in extents and prod(extents) >= least and _bytes(op.operands[number]) >= LEAST_BYTES
+    return rows is not None and rows >= least and _bytes(op.operands[number]) >= LEAST_BYTES
+
+
+def rows_beside(op: ir.Operation, number: int) -> int | None:
+    """How many rows the other factor than the weights, operand ``number``, has; None if nobody knows."""
+    extents = [loop_extents(op)[expr.position] for expr in list(maps_of(op)[1 - number].results)[:-1]]
+    return None if None in extents else prod(extents)
 
 
 def least_rows(function: ir.Operation, weights: Set[ir.Value]) -> int:

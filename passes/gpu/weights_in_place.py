@@ -21,16 +21,15 @@ on sm_80 459 instructions of SASS in the loop, not 497. 64 MB of weights are not
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import prod
 from typing import ClassVar
 
 from mlir import ir
 
 from ..base import Pass
 from ..cpu.functions import hosts_of
-from ..hoist import made_of_weights, weights_factor
-from ..structured import DYNAMIC, erase_dead, inits_of, inputs_of, loop_extents, maps_of, structured_ops
-from ..weights_in_place import can_read, read_in_place
+from ..hoist import made_of_weights
+from ..structured import inits_of, inputs_of
+from ..weights_in_place import read_weights, rows_beside
 from .layouts.instructions import instruction_for
 from .layouts.warpgroup import TURNABLE
 
@@ -48,13 +47,7 @@ class WeightsInPlace(Pass):
         """Rewrite the products of each function of the host."""
         for function in hosts_of(op):
             weights = made_of_weights(function)
-            for product in structured_ops(function):
-                number = weights_factor(product, weights)
-                if number is None or not can_read(product, number):
-                    continue
-                if should_read(product, number, self.tf32):
-                    read_in_place(product, number)
-            erase_dead(function)  # transposes of weights
+            read_weights(function, weights, lambda each, number: should_read(each, number, self.tf32))
 
 
 def should_read(op: ir.Operation, number: int, tf32: bool) -> bool:
@@ -63,5 +56,5 @@ def should_read(op: ir.Operation, number: int, tf32: bool) -> bool:
     found = instruction_for(one, inits_of(op)[0].type.element_type, tf32) if one == other else None
     if found is None or found.element_bytes == TURNABLE:
         return False
-    extents = [loop_extents(op)[expr.position] for expr in list(maps_of(op)[1 - number].results)[:-1]]
-    return any(extent in (None, DYNAMIC) for extent in extents) or prod(extents) >= LEAST_ROWS
+    rows = rows_beside(op, number)
+    return rows is None or rows >= LEAST_ROWS

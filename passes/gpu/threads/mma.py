@@ -17,7 +17,7 @@ from .fragment import Fragment, positions_of
 
 _WORD = 32
 _SUMS = 4  # of a lane, of an instruction
-Words = tuple[ir.Value, ir.Value]
+TwoWords = tuple[ir.Value, ir.Value]
 Offsets = dict[Side | int | None, int]  # by what they go along
 
 
@@ -45,7 +45,7 @@ class _Product:
         self.beside = beside_of(self.layout, self.roles.columns, self.loops[2])
         start = em.fragment(op.operands[2])
         self.values = {position: start[position] for position in positions_of(self.layout, op.results[0])}
-        self.words: dict[tuple[int, int, int], Words] = {}  # by factor, place on its side, and depth
+        self.words: dict[tuple[int, int, int], TwoWords] = {}  # by factor, place on its side, and depth
         self.sums: dict[tuple[int, int], ir.Value] = {}  # by rows and columns, also of those that nobody has
 
     def emit(self) -> None:
@@ -82,7 +82,7 @@ class _Product:
         position = self._result(*place)
         return self.values[position] if position in self.values else self.em.build.constant(self.kind, 0)
 
-    def _words(self, number: int, side: Side, at: int, deeper: tuple[int, int]) -> Words:
+    def _words(self, number: int, side: Side, at: int, deeper: tuple[int, int]) -> TwoWords:
         """Two registers of a factor at a place on its side: neighbours along the depth each."""
         key = number, at, deeper[0]
         if key not in self.words and self.instruction.kind == TF32:
