@@ -49,7 +49,8 @@ class MatrixLoads(Mapping[Position, ir.Value], Words):
             members = next(word for word in self._members[self._starts[position]] if position in word)
             word = self.word(members)
             assert word is not None, "it has been loaded"
-            found = elements_of(self._build, word, self._element)
+            with ir.InsertionPoint.after(word.owner):  # where all have it that have the word
+                found = elements_of(self._build, word, self._element)
             self._elements.update(zip(members, found, strict=True))
         return self._elements[position]
 
